@@ -1,0 +1,1 @@
+//! Placeholder of this room; see docs/architecture.md.

@@ -1,0 +1,2 @@
+//! tlbench: measures, compares and explains what a machine costs.
+fn main() {}
