@@ -1,1 +1,13 @@
-//! Placeholder of this room; see docs/architecture.md.
+//! What a user sees: rows, numbers with their error, tables.
+
+#![forbid(unsafe_code)]
+
+mod interval;
+mod number;
+mod rows;
+mod table;
+
+pub use interval::center_and_interval;
+pub use number::{significant, with_error};
+pub use rows::{Row, rows};
+pub use table::{Table, section_table};

@@ -1,1 +1,21 @@
-//! Placeholder of this room; see docs/architecture.md.
+//! WHAT is timed. One file per benchmark, folders named after the sections people know.
+//!
+//! A benchmark file is all you read to know a number: what is timed, how, per what, its pitfalls, and the proof that
+//! the work was done. A new benchmark is one new file plus one line in its folder's list.
+
+mod syscall;
+
+use harness::Benchmark;
+
+/// A group of benchmarks that is printed together.
+pub struct Section {
+    /// Title above the table.
+    pub title: &'static str,
+    /// Its benchmarks in the order of the table.
+    pub benchmarks: Vec<Benchmark>,
+}
+
+/// Every section, in the order printed.
+pub fn sections() -> Vec<Section> {
+    vec![Section { title: "System calls", benchmarks: syscall::benchmarks() }]
+}

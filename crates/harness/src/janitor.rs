@@ -1,0 +1,95 @@
+//! A helper process that outlives the coordinator by moments and removes what it left: also after `kill -9`.
+//!
+//! It holds the reading end of a pipe. While the coordinator lives it only notes what is told to it; when the pipe
+//! closes, for whatever reason, it kills the current worker's process group, removes the run's System V objects and
+//! scratch directory, and ends.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use crate::{Stop, cvt};
+
+/// The coordinator's end.
+pub struct Janitor {
+    pid: libc::pid_t,
+    tell: Option<File>,
+}
+
+impl Janitor {
+    /// Forks the janitor of a run with this scratch directory and first System V key. Call while single-threaded.
+    pub fn start(scratch: &Path, ipc_key: i32) -> Result<Self, Stop> {
+        let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+            .map_err(|e| Stop::fail(format!("pipe: {e}")))?;
+        // SAFETY: the coordinator is single-threaded here, so the child may allocate.
+        let pid = cvt("fork", unsafe { libc::fork() })?;
+        if pid == 0 {
+            drop(write);
+            serve(read, scratch.to_owned(), ipc_key);
+        }
+        Ok(Janitor { pid, tell: Some(File::from(write)) })
+    }
+
+    /// Tells it the process group of the worker now running; 0 when none is.
+    pub fn worker_group(&mut self, group: i32) {
+        if let Some(tell) = &mut self.tell {
+            // A janitor that was killed can't be told anything; the run goes on.
+            let _ = writeln!(tell, "{group}");
+        }
+    }
+}
+
+impl Drop for Janitor {
+    fn drop(&mut self) {
+        self.tell = None;
+        // SAFETY: pid is our own unreaped child.
+        unsafe { libc::waitpid(self.pid, std::ptr::null_mut(), 0) };
+    }
+}
+
+fn serve(pipe: OwnedFd, scratch: PathBuf, ipc_key: i32) -> ! {
+    // SAFETY: only this process's own session, signals and descriptors are changed; no pointer outlives its call.
+    unsafe {
+        libc::setsid();
+        libc::prctl(libc::PR_SET_NAME, c"tlbench-janitor".as_ptr());
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGPIPE] {
+            libc::signal(signal, libc::SIG_IGN);
+        }
+        // The record and standard output must not stay open through us.
+        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+        for standard in 0..3 {
+            libc::dup2(null, standard);
+        }
+    }
+    let mut group = 0;
+    for line in BufReader::new(File::from(pipe)).lines() {
+        match line.ok().and_then(|l| l.parse::<i32>().ok()) {
+            Some(told) => group = told,
+            None => break,
+        }
+    }
+    if group > 1 {
+        // SAFETY: a negative pid addresses the process group told to us.
+        unsafe { libc::kill(-group, libc::SIGKILL) };
+    }
+    remove_ipc(ipc_key);
+    let _ = std::fs::remove_dir_all(&scratch);
+    // SAFETY: ends this process without the coordinator's destructors.
+    unsafe { libc::_exit(0) }
+}
+
+/// Removes the System V semaphore set and shared memory segment with this key, if they exist.
+pub fn remove_ipc(key: i32) {
+    // SAFETY: looks up and removes objects by key; no pointers but null.
+    unsafe {
+        let semaphores = libc::semget(key, 0, 0);
+        if semaphores != -1 {
+            libc::semctl(semaphores, 0, libc::IPC_RMID);
+        }
+        let memory = libc::shmget(key, 0, 0);
+        if memory != -1 {
+            libc::shmctl(memory, libc::IPC_RMID, std::ptr::null_mut());
+        }
+    }
+}

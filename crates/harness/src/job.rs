@@ -1,0 +1,33 @@
+//! What the coordinator asks of one worker.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Clock;
+
+/// One invocation's orders, passed to the worker as JSON on its standard input.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Job {
+    /// Benchmark to run.
+    pub benchmark: String,
+    /// Iterations per sample by metric, from the warm-up pass; calibrated anew where missing.
+    pub iterations: BTreeMap<String, u64>,
+    /// Time to spend on samples, ns.
+    pub slice_ns: u64,
+    /// The machine's clock, calibrated once by the coordinator.
+    pub clock: Clock,
+    /// One core clock cycle, ns: the shortest any single operation can take.
+    pub cycle_ns: f64,
+    /// CPUs to use: the first for the timed side, the second for its peer; empty when pinning is off.
+    pub cpus: Vec<usize>,
+    /// All CPUs the run may use.
+    pub allowed: Vec<usize>,
+    /// Directory for the benchmark's files; emptied after the invocation.
+    pub scratch: PathBuf,
+    /// Key of the System V objects it may create; removed after the invocation.
+    pub ipc_key: i32,
+    /// Memory it may map, bytes.
+    pub memory_limit: u64,
+}

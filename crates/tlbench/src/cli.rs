@@ -1,0 +1,30 @@
+//! The command line: one sub-command per file of `cmd`.
+
+use clap::{Parser, Subcommand};
+
+use crate::cmd;
+use crate::exit::Outcome;
+
+/// Measures what a kernel, CPU and memory system cost, compares two states of a machine, explains the difference.
+#[derive(Parser)]
+#[command(name = "tlbench", version, max_term_width = 100, infer_subcommands = false)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Run(cmd::run::Args),
+    List(cmd::list::Args),
+    Show(cmd::show::Args),
+}
+
+/// Parses the command line and runs the command.
+pub fn run() -> Outcome {
+    match Cli::parse().command {
+        Command::Run(args) => cmd::run::run(args),
+        Command::List(args) => cmd::list::run(&args),
+        Command::Show(args) => cmd::show::run(&args),
+    }
+}

@@ -1,0 +1,219 @@
+//! `tlbench run`: measures this machine, prints a table, writes a record.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use harness::{Benchmark, Session, Signals};
+use record::Record;
+
+use crate::exit::Outcome;
+use crate::measure::{Mode, Run, RunEnd};
+use crate::output::Output;
+use crate::select::Selection;
+
+/// Measure this machine: print a table and write a record
+#[derive(clap::Args)]
+pub struct Args {
+    /// Metric names or globs; everything without
+    #[arg(value_name = "NAME|GLOB")]
+    names: Vec<String>,
+    /// About 10 seconds in all: three short blocks
+    #[arg(long, conflicts_with = "full")]
+    quick: bool,
+    /// Several minutes: twelve long blocks
+    #[arg(long)]
+    full: bool,
+    /// Blocks, instead of the mode's own number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    blocks: Option<u32>,
+    /// Wall-clock budget, e.g. 60s or 5m
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    budget: Option<Duration>,
+    /// Go on until the 95 % interval of every metric is within this, e.g. 1%, or the budget ends
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    target: Option<f64>,
+    /// Seed of every random order; drawn and recorded without
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Name of the configuration measured
+    #[arg(long, value_name = "NAME")]
+    label: Option<String>,
+    /// Record file, never overwritten (`-`: standard output); without, a new file in ./tlbench-results/
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Finish a record that was interrupted
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "label", "seed", "blocks", "names"])]
+    resume: Option<PathBuf>,
+    /// Print the record as JSON Lines instead of the table
+    #[arg(long)]
+    json: bool,
+    /// Directory for test files, instead of TMPDIR or /tmp; its file system is part of what is measured
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Leave the placement to the scheduler
+    #[arg(long)]
+    no_pin: bool,
+    /// Replace the host name in the record by a hash
+    #[arg(long)]
+    hash_host: bool,
+}
+
+/// Runs the command.
+pub fn run(args: Args) -> Outcome {
+    let signals = Signals::install().context("installing signal handlers")?;
+    let sections = suite::sections();
+    let all: Vec<&Benchmark> = sections.iter().flat_map(|section| &section.benchmarks).collect();
+    let mode = if args.quick {
+        Mode::Quick
+    } else if args.full {
+        Mode::Full
+    } else {
+        Mode::Default
+    };
+    let resumed = args.resume.as_ref().map(|path| Resumed::open(path)).transpose()?;
+    let chosen = match &resumed {
+        Some(resumed) => resumed.benchmarks(&all)?,
+        None => choose(&all, &args.names)?,
+    };
+    let scratch = harness::scratch_parent(args.dir.as_deref())?;
+    let seed = match &resumed {
+        Some(resumed) => resumed.record.header.plan.seed.unwrap_or(0),
+        None => args.seed.unwrap_or_else(harness::fresh_seed),
+    };
+    let environment = environment::collect(
+        &environment::Root::host(),
+        &environment::Options {
+            hash_host_name: args.hash_host,
+            directory: Some(scratch.path().to_owned()),
+            ..Default::default()
+        },
+    );
+    let mut session = Session::start(scratch, signals, seed, memory_limit(&environment))?;
+    session.pinned = !args.no_pin;
+    let label = args.label.clone().unwrap_or_else(|| Output::default_label(&environment));
+    let mut run = Run::plan(session, chosen, mode, args.blocks, args.budget, args.target, label, environment);
+    let mut output = match &resumed {
+        Some(resumed) => {
+            resumed.check_same_environment(&run)?;
+            run.resume(&resumed.record);
+            Output::append(&resumed.path, args.json)?
+        }
+        None => Output::create(args.output.as_deref(), args.json, &run.header)?,
+    };
+    let end = run.measure(&mut output)?;
+    finish(&end, &output, args.json)
+}
+
+fn choose<'a>(all: &[&'a Benchmark], names: &[String]) -> anyhow::Result<Vec<&'a Benchmark>> {
+    let known: Vec<String> = all.iter().flat_map(|b| b.metrics()).map(|m| m.name).collect();
+    let selection = Selection::parse(names, &known)?;
+    Ok(all.iter().copied().filter(|b| b.metrics().iter().any(|m| selection.selects(&m.name))).collect())
+}
+
+fn finish(end: &RunEnd, output: &Output, json: bool) -> Outcome {
+    if !json {
+        let mut out = io::stdout().lock();
+        super::show::print_tables(&mut out, &end.record, &report::rows(&end.record))?;
+        if let Some(path) = output.path() {
+            writeln!(out, "\nrecord: {}", path.display())?;
+        }
+    }
+    for complaint in &end.complaints {
+        writeln!(io::stderr(), "tlbench: {complaint}")?;
+    }
+    Ok(match end.interrupt {
+        Some(interrupt) => ExitCode::from(interrupt.exit_code()),
+        None if end.failed > 0 => ExitCode::from(1),
+        None => ExitCode::SUCCESS,
+    })
+}
+
+/// What one benchmark may map: three quarters of what is available, or of the cgroup's limit if that is less.
+fn memory_limit(environment: &serde_json::Value) -> u64 {
+    let available = environment::Root::host()
+        .keyed("/proc/meminfo", "MemAvailable:")
+        .ok()
+        .and_then(|text| text.split_ascii_whitespace().next()?.parse::<u64>().ok())
+        .map_or(u64::MAX, |kb| kb << 10);
+    let cgroup = environment::known(environment, "cgroup.memory_max_bytes")
+        .and_then(serde_json::Value::as_f64)
+        .map_or(u64::MAX, |bytes| bytes as u64);
+    available.min(cgroup) / 4 * 3
+}
+
+/// A record to be finished.
+struct Resumed {
+    path: PathBuf,
+    record: Record,
+}
+
+impl Resumed {
+    fn open(path: &std::path::Path) -> anyhow::Result<Self> {
+        let record = Record::open(path).with_context(|| path.display().to_string())?;
+        if record.footer.as_ref().is_some_and(|footer| footer.complete) {
+            bail!("{}: this record is complete; nothing to resume", path.display());
+        }
+        if record.header.plan.kind != "run" {
+            bail!("{}: only records of `tlbench run` can be resumed", path.display());
+        }
+        Ok(Resumed { path: path.to_owned(), record })
+    }
+
+    fn benchmarks<'a>(&self, all: &[&'a Benchmark]) -> anyhow::Result<Vec<&'a Benchmark>> {
+        let planned = &self.record.header.plan.benchmarks;
+        planned
+            .iter()
+            .map(|planned| {
+                let found =
+                    all.iter().copied().find(|b| b.name == planned.name && b.metrics() == planned.metrics);
+                found.with_context(|| {
+                    format!(
+                        "{}: {} is not defined as it was when the record was begun; start a new run",
+                        self.path.display(),
+                        planned.name
+                    )
+                })
+            })
+            .collect()
+    }
+
+    fn check_same_environment(&self, run: &Run) -> anyhow::Result<()> {
+        let then = environment::identity(&self.record.header.environment);
+        let now = environment::identity(&run.header.environment);
+        let differences = environment::diff(&then, &now);
+        if differences.is_empty() {
+            return Ok(());
+        }
+        let fields: Vec<&str> = differences.iter().map(|d| d.field.as_str()).take(8).collect();
+        bail!(
+            "{}: the machine is not as it was ({}); start a new run and compare the two",
+            self.path.display(),
+            fields.join(", ")
+        )
+    }
+}
+
+/// `90`, `90s`, `1.5m`, `2h` as a duration.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let (number, factor) = match text.as_bytes().last() {
+        Some(b's') => (&text[..text.len() - 1], 1.0),
+        Some(b'm') => (&text[..text.len() - 1], 60.0),
+        Some(b'h') => (&text[..text.len() - 1], 3600.0),
+        _ => (text, 1.0),
+    };
+    match number.parse::<f64>() {
+        Ok(n) if n > 0.0 && n * factor <= 1e7 => Ok(Duration::from_secs_f64(n * factor)),
+        _ => Err(format!("{text}: not a time; write e.g. 60s, 5m or 2h")),
+    }
+}
+
+/// `1%` or `1` as 0.01.
+pub fn parse_percent(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').trim().parse::<f64>() {
+        Ok(percent) if percent > 0.0 && percent < 100.0 => Ok(percent / 100.0),
+        _ => Err(format!("{text}: not a percentage; write e.g. 1%")),
+    }
+}
