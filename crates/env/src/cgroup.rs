@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::mounts::Mount;
 use crate::section::{Section, unknown};
-use crate::{Missing, Root, Topology, format_cpu_list, parse_cpu_list};
+use crate::{Missing, Root};
 
 /// Deepest hierarchy walked.
 const MAX_DEPTH: usize = 64;
@@ -89,7 +89,7 @@ pub(crate) fn memory_path(root: &Root) -> Value {
     }
 }
 
-pub(crate) fn section(root: &Root, mounts: &[Mount], topology: &Topology) -> Value {
+pub(crate) fn section(root: &Root, mounts: &[Mount]) -> Value {
     let mut section = Section::default();
     let [cpu, memory, pids] =
         ["cpu", "memory", "pids"].map(|controller| Directories::find(root, mounts, controller));
@@ -102,7 +102,7 @@ pub(crate) fn section(root: &Root, mounts: &[Mount], topology: &Topology) -> Val
     let weight =
         cpu.as_ref().map(|(_, directories)| directories.nearest(root, &["cpu.weight", "cpu.shares"]));
     section.put("cpu_weight", weight.unwrap_or_else(|| Err(Missing::because("no cpu controller"))));
-    section.set("cpuset", json!(format_cpu_list(&cpuset(root, mounts, topology))));
+    section.put("cpuset", cpuset(root, mounts));
     let limits = |names: [&'static str; 2]| {
         limit(memory.as_ref().map(|(_, directories)| {
             directories.tightest(root, |root, directory| bytes(root, directory, &names))
@@ -151,12 +151,12 @@ fn bytes(root: &Root, directory: &str, names: &[&str]) -> Option<f64> {
     text.trim().parse::<u64>().ok().filter(|&limit| limit < V1_UNLIMITED).map(|limit| limit as f64)
 }
 
-/// CPUs of the nearest cpuset; all online ones where none is described.
-fn cpuset(root: &Root, mounts: &[Mount], topology: &Topology) -> Vec<usize> {
+/// CPUs of the nearest cpuset that has any.
+fn cpuset(root: &Root, mounts: &[Mount]) -> Result<String, Missing> {
     let names = ["cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"];
-    let list = Directories::find(root, mounts, "cpuset")
-        .and_then(|(_, directories)| directories.nearest(root, &names).ok());
-    list.map_or_else(|| topology.cpus.iter().map(|cpu| cpu.id).collect(), |list| parse_cpu_list(&list))
+    let found =
+        Directories::find(root, mounts, "cpuset").ok_or_else(|| Missing::because("no cpuset controller"))?;
+    found.1.nearest(root, &names)
 }
 
 /// Times this process's group was stopped because its quota was used up, and microseconds lost.

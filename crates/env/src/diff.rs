@@ -9,6 +9,9 @@ use crate::section::unknown;
 /// Sections that are never compared.
 const VOLATILE: [&str; 1] = ["now"];
 
+/// Fields that say where a fact was read, which depends on the reader's rights and not on the machine.
+const PROVENANCE: [&str; 2] = ["scheduler.preempt_source", "kernel.config.source"];
+
 /// Sections that may differ between two runs in the same machine state.
 const NOT_IDENTITY: [&str; 3] = ["now", "sitting", "observers"];
 
@@ -54,6 +57,9 @@ fn compare(field: &str, a: Option<&Value>, b: Option<&Value>, into: &mut Vec<Dif
             let path = if field.is_empty() { key.clone() } else { format!("{field}.{key}") };
             compare(&path, one.get(key), two.get(key), into);
         }
+        return;
+    }
+    if PROVENANCE.contains(&field) {
         return;
     }
     let (known_a, known_b) = (known_or_none(a), known_or_none(b));

@@ -14,6 +14,8 @@ pub(crate) fn section(root: &Root, config: &Result<Config, Missing>, full_config
     section.put("version", root.text("/proc/sys/kernel/version"));
     section.put("compiler", compiler(root));
     section.put("command_line", root.contents("/proc/cmdline").map(|line| publishable(&line)));
+    section.put("rcu_nocbs", parameter(root, "rcu_nocbs"));
+    section.put("irq_affinity", root.text("/proc/irq/default_smp_affinity"));
     section.put("taint", root.number("/proc/sys/kernel/tainted").map(taint_words));
     section.put("livepatches", root.list("/sys/kernel/livepatch").map(Value::from).or_else(absent_is_none));
     section.set("config", configuration(config, full_config));
@@ -30,6 +32,18 @@ pub(crate) fn section(root: &Root, config: &Result<Config, Missing>, full_config
     section.put("hz", option(config, "HZ"));
     section.put("lockdown", root.chosen("/sys/kernel/security/lockdown"));
     section.into()
+}
+
+/// Value of a boot parameter; `"not given"` when the command line lacks it.
+fn parameter(root: &Root, name: &str) -> Result<String, Missing> {
+    let line = root.contents("/proc/cmdline")?;
+    let words = line.split_whitespace().take_while(|word| *word != "--");
+    let value =
+        words.filter_map(|word| word.strip_prefix(name)).find_map(|rest| match rest.strip_prefix('=') {
+            Some(value) => Some(value.to_owned()),
+            None => rest.is_empty().then(|| "all".to_owned()),
+        });
+    Ok(value.unwrap_or_else(|| "not given".to_owned()))
 }
 
 /// A kernel without the live-patching directory has no live patch; one that hides it is unknown.

@@ -1,7 +1,7 @@
 //! What machine is this: everything that identifies the machine state a number was measured in.
 //!
 //! [`collect`] reads `/proc`, `/sys`, the cgroup and `cpuid` into one JSON object (fields: `docs/env.md`), [`diff`]
-//! says in which fields two of them differ and [`KernelWatch`] whether the kernel
+//! says in which fields two of them differ, [`doctor`] what will add noise, and [`KernelWatch`] whether the kernel
 //! complained meanwhile. Everything is read through a [`Root`], which tests replace by a directory.
 //! Nothing is ever written. Serial numbers, MAC addresses, UUIDs and secrets are not collected.
 //!
@@ -16,6 +16,7 @@ mod config;
 mod cpu;
 mod cpulist;
 mod diff;
+mod doctor;
 mod filesystem;
 mod kernel;
 mod machine;
@@ -42,6 +43,7 @@ use serde_json::{Value, json};
 
 pub use cpulist::{format_cpu_list, parse_cpu_list};
 pub use diff::{Difference, diff, identity};
+pub use doctor::{Finding, Severity, doctor};
 pub use root::{Missing, Root};
 pub use section::{known, reason_of};
 pub use topology::{Cache, Cpu, Node, Placement, Topology};
@@ -84,7 +86,7 @@ pub fn collect(root: &Root, options: &Options) -> Value {
         "security": security::section(root),
         "observers": observers::section(root),
         "pmu": pmu,
-        "cgroup": cgroup::section(root, &mounts, &topology),
+        "cgroup": cgroup::section(root, &mounts),
         "process": process::section(root),
         "filesystem": filesystem::section(root, &mounts, options.directory.as_deref()),
         "tool": tool::section(),

@@ -19,6 +19,7 @@ pub(crate) fn section(root: &Root, topology: &Topology, mounts: &[Mount]) -> Val
     section.put("io_pressure_pct", pressure(root, "io"));
     section.put("throttled_by_quota", crate::cgroup::throttled(root, mounts));
     section.put("thermal_throttles", thermal_throttles(root, topology));
+    section.put("undervoltage", undervoltage(root));
     section.put("mhz", mhz(root));
     for name in ["warn_count", "oops_count", "rcu_stall_count", "softlockup_count", "hardlockup_count"] {
         section.put(name, root.number(&format!("/sys/kernel/{name}")));
@@ -84,6 +85,19 @@ fn thermal_throttles(root: &Root, topology: &Topology) -> Result<i64, Missing> {
         .first()
         .map_or_else(|| Err(Missing::because("no CPU allowed")), |cpu| root.number(&file(cpu)))?;
     Ok(first + topology.allowed.iter().skip(1).filter_map(|cpu| root.number(&file(cpu)).ok()).sum::<i64>())
+}
+
+/// The Raspberry Pi's firmware reports low voltage through a hardware monitor of its own.
+fn undervoltage(root: &Root) -> Result<bool, Missing> {
+    let monitors = root.list("/sys/class/hwmon")?;
+    let name = |monitor: &&String| {
+        root.text(&format!("/sys/class/hwmon/{monitor}/name")).is_ok_and(|name| name == "rpi_volt")
+    };
+    let monitor = monitors
+        .iter()
+        .find(name)
+        .ok_or_else(|| Missing::because("no monitor of the supply voltage in /sys/class/hwmon"))?;
+    root.number(&format!("/sys/class/hwmon/{monitor}/in0_lcrit_alarm")).map(|alarm| alarm != 0)
 }
 
 /// Lowest and highest frequency the CPUs show at this moment, MHz.

@@ -11,15 +11,14 @@ pub(crate) fn section(root: &Root, hash_host_name: bool) -> Value {
     let mut section = Section::default();
     let host = root.text("/proc/sys/kernel/hostname");
     section.put("host", host.map(|name| if hash_host_name { short_hash(&name) } else { name }));
-    section.set("host_hashed", hash_host_name);
     let boot = root.text("/proc/sys/kernel/random/boot_id");
     section.put("boot", boot.map(|id| short_hash(&id)));
     section.set("cgroup", memory_path(root));
     section.into()
 }
 
-/// 16 hexadecimal digits of SHA-256: tells values apart without showing them.
+/// `hash:` and 16 hexadecimal digits of SHA-256: tells values apart without showing them.
 fn short_hash(text: &str) -> String {
     let digest = Sha256::digest(format!("tlbench:{}", text.trim()).as_bytes());
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    digest.iter().take(8).fold("hash:".to_owned(), |text, byte| format!("{text}{byte:02x}"))
 }

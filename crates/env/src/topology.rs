@@ -69,6 +69,8 @@ pub struct Topology {
     pub caches: Vec<Cache>,
     /// NUMA nodes; empty when not described.
     pub nodes: Vec<Node>,
+    /// True when nothing describes the CPUs and a single CPU 0 is assumed.
+    pub assumed: bool,
 }
 
 impl Topology {
@@ -104,6 +106,9 @@ impl Topology {
 
 /// The `topology` section.
 pub(crate) fn section(root: &Root, topology: &Topology) -> Value {
+    if topology.assumed {
+        return unknown("neither /sys/devices/system/cpu/online nor /proc/cpuinfo lists CPUs");
+    }
     let mut section = Section::default();
     let online: Vec<usize> = topology.cpus.iter().map(|cpu| cpu.id).collect();
     section.set("allowed", format_cpu_list(&topology.allowed));

@@ -14,7 +14,11 @@ impl Topology {
     ///
     /// A group (core, package, cache) is read once, through its first CPU, so that big machines cost little.
     pub fn read(root: &Root) -> Self {
-        let online = online(root);
+        let mut online = online(root);
+        let assumed = online.is_empty();
+        if assumed {
+            online.push(0);
+        }
         let nodes = nodes(root, &online);
         let mut caches = Caches::default();
         let mut cpus: BTreeMap<usize, Cpu> = BTreeMap::new();
@@ -43,7 +47,7 @@ impl Topology {
             }
         }
         let allowed = allowed(root, &online);
-        Topology { allowed, cpus: cpus.into_values().collect(), caches: caches.kinds, nodes }
+        Topology { allowed, cpus: cpus.into_values().collect(), caches: caches.kinds, nodes, assumed }
     }
 }
 
@@ -59,6 +63,7 @@ fn group(root: &Root, id: usize, online: &[usize], directory: &str, names: &[&st
     cpus
 }
 
+/// Empty when nothing lists CPUs.
 fn online(root: &Root) -> Vec<usize> {
     let mut cpus = root.text(&format!("{CPUS}/online")).map(|text| parse_cpu_list(&text)).unwrap_or_default();
     if cpus.is_empty() {
@@ -70,9 +75,6 @@ fn online(root: &Root) -> Vec<usize> {
             .collect();
         cpus.sort_unstable();
         cpus.dedup();
-    }
-    if cpus.is_empty() {
-        cpus.push(0);
     }
     cpus
 }
