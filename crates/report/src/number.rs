@@ -53,7 +53,7 @@ mod tests {
         assert_eq!(significant(0.2841, None), "0.2841");
         assert_eq!(significant(5093.4, Some(40.0)), "5093");
         assert_eq!(significant(1_234_567.0, None), "1,234,567");
-        assert_eq!(with_error(12.3456, Some(0.5)), ("12.3".into(), "0.5".into()));
+        assert_eq!(with_error(12.3456, Some(0.5)), ("12.35".into(), "0.50".into()));
         assert_eq!(with_error(12.3456, None).1, "");
     }
 }
