@@ -13,7 +13,7 @@ use crate::{Benchmark, Clock, Declared, Job, Stop, declared_number, encode_histo
 /// Fewest samples of one timed section, however short its time.
 const MIN_SAMPLES: usize = 5;
 /// Most samples kept.
-const MAX_SAMPLES: usize = 1000;
+const MAX_SAMPLES: usize = 500;
 /// When more samples than this share would be set aside, none is (compare.md 3.8: the row is `disturbed`).
 const MOST_SET_ASIDE: f64 = 0.3;
 /// Single operations needed before a 99th / 99.9th percentile is stated.
@@ -381,7 +381,7 @@ impl<'a> Bench<'a> {
             .map(|(_, &value)| value)
             .collect();
         line.histogram = series.histogram.as_ref().and_then(encode_histogram);
-        line.samples = Some(series.samples);
+        line.samples = Some(series.samples.iter().map(|&value| six_digits(value)).collect());
         if series.below_resolution && declared.metric.unit == Unit::NS {
             return line
                 .without_value(Status::Skipped, "below resolution: a sample is under ten clock steps");
@@ -404,6 +404,15 @@ impl<'a> Bench<'a> {
             line.with_value(value)
         }
     }
+}
+
+/// Six significant digits: far finer than any sample repeats, and a third of the text.
+fn six_digits(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let scale = 10f64.powi(5 - value.abs().log10().floor() as i32);
+    (value * scale).round() / scale
 }
 
 /// A sample's value in the metric's unit.

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -60,15 +61,18 @@ pub struct Coordinator {
 }
 
 impl Coordinator {
-    /// Prepares a run: becomes the reaper of orphaned descendants and starts the janitor. Call while single-threaded.
-    pub fn new(scratch: Scratch) -> Result<Self, Stop> {
+    /// Prepares a run: becomes the reaper of orphaned descendants, starts the janitor, makes the scratch directory in
+    /// `directory` or a temporary one. Call while single-threaded.
+    pub fn new(directory: Option<&Path>) -> Result<Self, Stop> {
         // SAFETY: prctl with an integer argument; getpid has none.
         let pid = unsafe {
             libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1);
             libc::getpid()
         };
         let ipc_key = 0x746c_0000 | (pid & 0xffff);
-        let janitor = Janitor::start(scratch.path(), ipc_key)?;
+        let mut janitor = Janitor::start(ipc_key)?;
+        let scratch = Scratch::create(directory, |path| janitor.scratch(path))
+            .map_err(|e| Stop::fail(e.to_string()))?;
         Ok(Coordinator { janitor, scratch, program: "/proc/self/exe".into(), ipc_key })
     }
 

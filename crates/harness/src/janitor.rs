@@ -4,9 +4,11 @@
 //! closes, for whatever reason, it kills the current worker's process group, removes the run's System V objects and
 //! scratch directory, and ends.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::{Stop, cvt};
@@ -18,15 +20,15 @@ pub struct Janitor {
 }
 
 impl Janitor {
-    /// Forks the janitor of a run with this scratch directory and first System V key. Call while single-threaded.
-    pub fn start(scratch: &Path, ipc_key: i32) -> Result<Self, Stop> {
+    /// Forks the janitor of a run with this System V key. Call while single-threaded.
+    pub fn start(ipc_key: i32) -> Result<Self, Stop> {
         let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
             .map_err(|e| Stop::fail(format!("pipe: {e}")))?;
         // SAFETY: the coordinator is single-threaded here, so the child may allocate.
         let pid = cvt("fork", unsafe { libc::fork() })?;
         if pid == 0 {
             drop(write);
-            serve(read, scratch.to_owned(), ipc_key);
+            serve(read, ipc_key);
         }
         Ok(Janitor { pid, tell: Some(File::from(write)) })
     }
@@ -35,7 +37,17 @@ impl Janitor {
     pub fn worker_group(&mut self, group: i32) {
         if let Some(tell) = &mut self.tell {
             // A janitor that was killed can't be told anything; the run goes on.
-            let _ = writeln!(tell, "{group}");
+            let _ = writeln!(tell, "group {group}");
+        }
+    }
+
+    /// Tells it the run's scratch directory, before it is made.
+    pub fn scratch(&mut self, path: &Path) {
+        if let Some(tell) = &mut self.tell {
+            let mut line = b"scratch ".to_vec();
+            line.extend_from_slice(path.as_os_str().as_bytes());
+            line.push(b'\n');
+            let _ = tell.write_all(&line);
         }
     }
 }
@@ -48,7 +60,7 @@ impl Drop for Janitor {
     }
 }
 
-fn serve(pipe: OwnedFd, scratch: PathBuf, ipc_key: i32) -> ! {
+fn serve(pipe: OwnedFd, ipc_key: i32) -> ! {
     // SAFETY: only this process's own session, signals and descriptors are changed; no pointer outlives its call.
     unsafe {
         libc::setsid();
@@ -63,10 +75,12 @@ fn serve(pipe: OwnedFd, scratch: PathBuf, ipc_key: i32) -> ! {
         }
     }
     let mut group = 0;
-    for line in BufReader::new(File::from(pipe)).lines() {
-        match line.ok().and_then(|l| l.parse::<i32>().ok()) {
-            Some(told) => group = told,
-            None => break,
+    let mut scratch = None;
+    for line in BufReader::new(File::from(pipe)).split(b'\n').map_while(Result::ok) {
+        if let Some(path) = line.strip_prefix(b"scratch ") {
+            scratch = Some(PathBuf::from(OsStr::from_bytes(path)));
+        } else if let Some(told) = line.strip_prefix(b"group ") {
+            group = std::str::from_utf8(told).ok().and_then(|t| t.parse::<i32>().ok()).unwrap_or(0);
         }
     }
     if group > 1 {
@@ -74,7 +88,9 @@ fn serve(pipe: OwnedFd, scratch: PathBuf, ipc_key: i32) -> ! {
         unsafe { libc::kill(-group, libc::SIGKILL) };
     }
     remove_ipc(ipc_key);
-    let _ = std::fs::remove_dir_all(&scratch);
+    if let Some(scratch) = scratch {
+        let _ = std::fs::remove_dir_all(scratch);
+    }
     // SAFETY: ends this process without the coordinator's destructors.
     unsafe { libc::_exit(0) }
 }

@@ -36,7 +36,7 @@ pub use job::Job;
 pub use order::{block_order, fresh_seed, layout_padding};
 pub use pace::Pace;
 pub use peer::Peer;
-pub use scratch::{Scratch, scratch_parent};
+pub use scratch::Scratch;
 pub use session::{Invoked, Session, Variant};
 pub use signals::{Interrupt, Signals};
 pub use stop::{Stop, check, cvt};

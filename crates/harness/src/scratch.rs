@@ -1,6 +1,7 @@
 //! Where benchmarks put their files.
 
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// A private directory of one run.
@@ -9,50 +10,42 @@ pub struct Scratch {
     path: PathBuf,
 }
 
-/// Candidates for the directory that holds the scratch directory: the one asked for, or else `TMPDIR`, `/tmp`,
-/// `/var/tmp`, `/dev/shm` and the current directory, the first that can be written.
-pub fn scratch_parent(asked: Option<&Path>) -> io::Result<Scratch> {
-    if let Some(dir) = asked {
-        return Scratch::create_in(dir).map_err(|e| {
-            io::Error::new(
-                e.kind(),
-                format!("{}: {e}; give --dir a directory that can be written", dir.display()),
-            )
-        });
+/// Directories that may hold the scratch directory, in order of preference: the one asked for, or else `TMPDIR`,
+/// `/tmp`, `/var/tmp`, `/dev/shm` and the current directory.
+fn parents(asked: Option<&Path>) -> Vec<PathBuf> {
+    match asked {
+        Some(directory) => vec![directory.to_owned()],
+        None => std::env::var_os("TMPDIR")
+            .map(PathBuf::from)
+            .into_iter()
+            .chain(["/tmp", "/var/tmp", "/dev/shm", "."].map(PathBuf::from))
+            .collect(),
     }
-    let from_env = std::env::var_os("TMPDIR").map(PathBuf::from);
-    let fixed = ["/tmp", "/var/tmp", "/dev/shm", "."].map(PathBuf::from);
-    let mut last = io::Error::other("no candidate");
-    for dir in from_env.into_iter().chain(fixed) {
-        match Scratch::create_in(&dir) {
-            Ok(scratch) => return Ok(scratch),
-            Err(error) => last = error,
-        }
-    }
-    Err(io::Error::new(
-        last.kind(),
-        format!("no directory for test files can be written ({last}); give one with --dir"),
-    ))
 }
 
 impl Scratch {
-    fn create_in(parent: &Path) -> io::Result<Scratch> {
-        let parent = parent.canonicalize()?;
-        for attempt in 0..100u32 {
-            let path = parent.join(format!("tlbench-{}-{attempt}", std::process::id()));
-            match std::fs::DirBuilder::new().create(&path) {
-                Ok(()) => {
-                    use std::os::unix::fs::PermissionsExt;
-                    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700))?;
-                    return Ok(Scratch { path });
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
+    /// Makes the directory in the first parent that can be written. `announce` hears each path before it is made, so
+    /// that whoever removes it knows of it in time.
+    pub(crate) fn create(asked: Option<&Path>, mut announce: impl FnMut(&Path)) -> io::Result<Scratch> {
+        // The time makes the name unlike any left by an earlier process of the same id.
+        let age =
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_nanos());
+        let name = format!("tlbench-{}-{age:x}", std::process::id());
+        let mut refused = String::new();
+        for parent in parents(asked) {
+            let made = parent.canonicalize().and_then(|parent| {
+                let path = parent.join(&name);
+                announce(&path);
+                std::fs::DirBuilder::new().mode(0o700).create(&path)?;
+                Ok(path)
+            });
+            match made {
+                Ok(path) => return Ok(Scratch { path }),
+                Err(error) => refused = format!("{}: {error}", parent.display()),
             }
         }
         Err(io::Error::other(format!(
-            "{}: a hundred scratch directories of this process exist",
-            parent.display()
+            "no directory for test files ({refused}); name one that can be written with --dir"
         )))
     }
 

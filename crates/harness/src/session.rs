@@ -8,10 +8,7 @@ use record::{Invocation, Status};
 use serde_json::json;
 
 use crate::clock::cycle_ns;
-use crate::{
-    Benchmark, Clock, Coordinator, Ended, Job, Placement, Scratch, Signals, Stop, WorkerOutcome,
-    layout_padding,
-};
+use crate::{Benchmark, Clock, Coordinator, Ended, Job, Placement, Signals, WorkerOutcome, layout_padding};
 
 /// A worker may take this much longer than its slice before it is killed, for set-up and slow machines.
 const DEADLINE_SLACK: Duration = Duration::from_secs(20);
@@ -54,13 +51,12 @@ pub struct Invoked {
 }
 
 impl Session {
-    /// Starts a sitting. `memory_limit` is what one benchmark may map, bytes. Call while single-threaded.
-    pub fn start(scratch: Scratch, signals: Signals, seed: u64, memory_limit: u64) -> Result<Self, Stop> {
+    /// Starts a sitting. `memory_limit` is what one benchmark may map, bytes.
+    pub fn start(coordinator: Coordinator, signals: Signals, seed: u64, memory_limit: u64) -> Self {
         let root = Root::host();
         let source = root.contents("/sys/devices/system/clocksource/clocksource0/current_clocksource").ok();
-        let coordinator = Coordinator::new(scratch)?;
         let clock = Clock::calibrate(source.as_deref());
-        Ok(Session {
+        Session {
             cycle_ns: cycle_ns(&clock),
             clock,
             topology: Topology::read(&root),
@@ -70,7 +66,7 @@ impl Session {
             signals,
             iterations: BTreeMap::new(),
             memory_limit,
-        })
+        }
     }
 
     /// The interruption received, if any.

@@ -102,7 +102,13 @@ impl<'a> Run<'a> {
         let weights: Vec<f64> = benchmarks.iter().map(|b| b.weight).collect();
         let (per_weight, most) = mode.budget();
         let scaled = per_weight * weights.iter().sum::<f64>() * f64::from(blocks) / f64::from(mode.blocks());
-        let budget = budget.unwrap_or_else(|| Duration::from_secs_f64(scaled.clamp(0.5, most)));
+        let paced = Duration::from_secs_f64(scaled.clamp(0.5, most)).min(budget.unwrap_or(Duration::MAX));
+        // Without a target a given budget is used up; with one, what the planned blocks leave is for further ones.
+        let (paced, budget) = match (target, budget) {
+            (None, Some(given)) => (given, given),
+            (None, None) => (paced, paced),
+            (Some(_), given) => (paced, given.unwrap_or(paced * 4)),
+        };
         let mut extra = Map::new();
         extra.insert("mode".into(), json!(mode.name()));
         extra.insert("target_pct".into(), json!(target.map(|t| t * 100.0)));
@@ -139,7 +145,7 @@ impl<'a> Run<'a> {
             footer: None,
             skipped: vec![],
         };
-        let pace = Pace::new(budget, blocks, mode.longest_slice(), weights);
+        let pace = Pace::new(paced, blocks, mode.longest_slice(), weights);
         Run {
             header,
             session,

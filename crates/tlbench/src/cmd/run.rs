@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use harness::{Benchmark, Session, Signals};
+use harness::{Benchmark, Coordinator, Session, Signals};
 use record::Record;
 
 use crate::exit::Outcome;
@@ -78,7 +78,7 @@ pub fn run(args: Args) -> Outcome {
         Some(resumed) => resumed.benchmarks(&all)?,
         None => choose(&all, &args.names)?,
     };
-    let scratch = harness::scratch_parent(args.dir.as_deref())?;
+    let coordinator = Coordinator::new(args.dir.as_deref())?;
     let seed = match &resumed {
         Some(resumed) => resumed.record.header.plan.seed.unwrap_or(0),
         None => args.seed.unwrap_or_else(harness::fresh_seed),
@@ -87,11 +87,11 @@ pub fn run(args: Args) -> Outcome {
         &environment::Root::host(),
         &environment::Options {
             hash_host_name: args.hash_host,
-            directory: Some(scratch.path().to_owned()),
+            directory: Some(coordinator.scratch().path().to_owned()),
             ..Default::default()
         },
     );
-    let mut session = Session::start(scratch, signals, seed, memory_limit(&environment))?;
+    let mut session = Session::start(coordinator, signals, seed, memory_limit(&environment));
     session.pinned = !args.no_pin;
     let label = args.label.clone().unwrap_or_else(|| Output::default_label(&environment));
     let mut run = Run::plan(session, chosen, mode, args.blocks, args.budget, args.target, label, environment);
