@@ -1,0 +1,220 @@
+//! One configuration's TLBs and counters.
+
+use super::counts::{Breakdown, Cause};
+use super::decode::{CLASS_SHIFT, Control, Decoded, Decoder, PAGE_MASK};
+use super::outcome::{Collected, Outcome, TlbOutcome};
+use super::runs::{Run, Runs};
+use crate::machine::Machine;
+use crate::page::{Page, PageId};
+use crate::tlb::{Hierarchy, Missed};
+
+/// A machine being simulated.
+pub(super) struct Configuration {
+    name: String,
+    machine: Machine,
+    tlbs: Hierarchy,
+    every_lookup: bool,
+    walks: Breakdown,
+    references: Option<u64>,
+    /// Full invalidations, single-page ones, synchronisations, switches.
+    events: [u64; 4],
+    collected: Option<Box<Collected>>,
+}
+
+impl Configuration {
+    pub(super) fn new(name: String, machine: Machine, explain: bool) -> Self {
+        let mut tlbs = Hierarchy::new(&machine);
+        let collected = explain.then(|| {
+            for (tlb, spec) in tlbs.tlbs.iter_mut().zip(&machine.tlbs) {
+                tlb.watch_conflicts(spec);
+            }
+            Box::default()
+        });
+        let every_lookup = tlbs.needs_every_lookup();
+        Configuration {
+            name,
+            machine,
+            tlbs,
+            every_lookup,
+            walks: Breakdown::default(),
+            references: None,
+            events: [0; 4],
+            collected,
+        }
+    }
+
+    pub(super) fn needs_every_lookup(&self) -> bool {
+        self.every_lookup
+    }
+
+    pub(super) fn tlbs(&mut self) -> &mut Hierarchy {
+        &mut self.tlbs
+    }
+
+    /// Whether fetches and data look in the same TLB first.
+    pub(super) fn unified(&self) -> bool {
+        self.machine.tlbs.iter().filter(|t| t.level == 1).any(|t| t.serves.class(0) && t.serves.class(1))
+    }
+
+    pub(super) fn flushes_on_switch(&self) -> bool {
+        self.machine.flush_on_switch
+    }
+
+    pub(super) fn extend(&mut self, pages: &[Page]) {
+        self.tlbs.extend(pages);
+    }
+
+    /// Simulates a chunk, as runs or as single lookups.
+    pub(super) fn feed(&mut self, chunk: &Decoded, runs: &Runs, pages: &[Page]) {
+        self.extend(pages);
+        if self.every_lookup {
+            for (range, control) in chunk.stretches() {
+                for &lookup in &chunk.lookups[range] {
+                    let (class, page) = ((lookup >> CLASS_SHIFT) as usize, lookup & PAGE_MASK);
+                    self.tlbs.count(class, page, pages, 1);
+                    self.lookup(class, page, pages);
+                }
+                control.into_iter().for_each(|c| self.control(c, pages));
+            }
+        } else {
+            for (part, control) in runs.parts() {
+                for run in part {
+                    self.run(run, pages);
+                }
+                control.into_iter().for_each(|c| self.control(c, pages));
+            }
+        }
+    }
+
+    /// Looks up as much of a run as can change anything.
+    #[inline]
+    fn run(&mut self, run: &Run, pages: &[Page]) {
+        let mut side = run.first as usize;
+        self.count_run(run, pages);
+        self.lookup(side, run.page[side], pages);
+        let mut left = run.stretches - 1;
+        while left > 0 {
+            side ^= 1;
+            left -= 1;
+            if self.lookup(side, run.page[side], pages) {
+                // Both pages are in. What follows are hits; only who is touched last can still matter.
+                let settle = self.tlbs.settling().min(left - left % 2) + left % 2;
+                for _ in 0..settle {
+                    side ^= 1;
+                    self.tlbs.first_hit(side, run.page[side], pages);
+                }
+                return;
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn count_run(&mut self, run: &Run, pages: &[Page]) {
+        for side in 0..2 {
+            if run.count[side] > 0 {
+                self.tlbs.count(side, run.page[side], pages, u64::from(run.count[side]));
+            }
+        }
+    }
+
+    /// One lookup; whether the first level had the page.
+    #[inline]
+    pub(super) fn lookup(&mut self, class: usize, page: PageId, pages: &[Page]) -> bool {
+        if self.tlbs.first_hit(class, page, pages) {
+            return true;
+        }
+        self.miss(class, page, pages);
+        false
+    }
+
+    #[inline(never)]
+    fn miss(&mut self, class: usize, id: PageId, pages: &[Page]) {
+        let Some(missed) = self.tlbs.missed(class, id, pages) else { return };
+        let Missed { absence, evicted, references, .. } = missed;
+        let page = &pages[id as usize];
+        self.walks.add(class != 0, page.kernel, page.large, Cause::from(absence));
+        if let Some(n) = references {
+            *self.references.get_or_insert(0) += n;
+        }
+        if let Some(collected) = &mut self.collected {
+            let by = evicted.map(|old| (pages[old as usize].kernel, page.kernel));
+            collected.miss(id, Cause::from(absence), by);
+        }
+    }
+
+    pub(super) fn control(&mut self, control: Control, pages: &[Page]) {
+        let collected = &mut self.collected;
+        let mut gone = |page| {
+            if let Some(c) = collected {
+                c.flushed(page);
+            }
+        };
+        match control {
+            Control::FlushAll => {
+                self.events[0] += 1;
+                self.tlbs.flush(|_| true, &mut gone);
+            }
+            Control::Switch => {
+                self.events[3] += 1;
+                if !self.machine.flush_on_switch {
+                    return;
+                }
+                self.tlbs.flush(|p| pages[p as usize].space != 0, &mut gone);
+            }
+            Control::FlushPage(ids) => {
+                self.events[1] += 1;
+                for id in ids.into_iter().flatten() {
+                    if self.tlbs.flush_page(id) {
+                        gone(id);
+                    }
+                }
+            }
+            Control::Sync => {
+                self.events[2] += 1;
+                self.tlbs.sync();
+                return;
+            }
+        }
+        if let Some(c) = &mut self.collected {
+            c.next_flush();
+        }
+    }
+
+    /// What came out; call once.
+    pub(super) fn outcome(&mut self, decoder: &Decoder, references: u64, instructions: u64) -> Outcome {
+        let mut lookups = [[0; 2]; 3];
+        for (class, n) in decoder.counts().into_iter().enumerate() {
+            if self.tlbs.serves(class) {
+                self.tlbs.count_all(class, n[0] + n[1]);
+                lookups[class] = n;
+            }
+        }
+        let tlb = |(t, spec): (&crate::tlb::Tlb, &crate::machine::TlbSpec)| TlbOutcome {
+            name: spec.name.clone(),
+            level: spec.level,
+            lookups: t.lookups,
+            misses: t.misses,
+        };
+        let collected = self.collected.take();
+        Outcome {
+            name: std::mem::take(&mut self.name),
+            references,
+            instructions,
+            tlbs: self.tlbs.tlbs.iter().zip(&self.machine.tlbs).map(tlb).collect(),
+            machine: self.machine.clone(),
+            lookups,
+            outside: decoder.outside(),
+            walks: self.walks.clone(),
+            walk_refs: self.references.or_else(|| self.counts_references().then_some(0)),
+            flushes: self.events[0],
+            page_flushes: self.events[1],
+            synchronisations: self.events[2],
+            switches: self.events[3],
+            explanation: collected.map(|c| c.explain(decoder.table().pages())),
+        }
+    }
+
+    fn counts_references(&self) -> bool {
+        !matches!(crate::tlb::PageWalk::new(&self.machine), crate::tlb::PageWalk::Uncounted)
+    }
+}
