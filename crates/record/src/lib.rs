@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod import;
 mod line;
 mod metric;
 mod read;

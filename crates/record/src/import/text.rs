@@ -1,0 +1,74 @@
+//! One pass over text of any kind: mails, logs, tables, result files, all in one file if need be.
+//!
+//! Most lines of a big file belong to no format; they cost a look at their first bytes.
+
+use std::io::Read;
+
+use super::ImportError;
+use super::lines::{Line, Lines};
+use super::lmbench::{raw, summary};
+use super::sink::Sink;
+
+/// Reads everything the text formats find. Returns how many lines and bytes were seen.
+pub(super) fn read(from: impl Read, sink: &mut Sink) -> Result<(usize, u64), ImportError> {
+    let mut readers = Readers::default();
+    let mut lines = Lines::new(from);
+    loop {
+        let line = match lines.next() {
+            Ok(Some(line)) => line,
+            Ok(None) => break,
+            Err(error) => return Err(ImportError::Io { file: sink.file.clone(), error }),
+        };
+        readers.line(&line, sink)?;
+    }
+    readers.summary.finish(sink);
+    readers.raw.finish(sink);
+    readers.ladder.finish(sink);
+    if let Some((number, what)) = lines.odd {
+        sink.note(format!("{what}, first at line {number}; its end was not looked at"));
+    }
+    Ok((lines.count(), lines.bytes))
+}
+
+#[derive(Default)]
+struct Readers {
+    summary: summary::Reader,
+    raw: raw::Reader,
+    ladder: raw::LadderRows,
+    in_ladder: bool,
+}
+
+impl Readers {
+    #[inline]
+    fn line(&mut self, line: &Line, sink: &mut Sink) -> Result<(), ImportError> {
+        let first = line.text.iter().copied().find(|b| !b.is_ascii_whitespace());
+        if self.in_ladder {
+            self.in_ladder = self.ladder.line(line, sink);
+            if self.in_ladder {
+                return Ok(());
+            }
+        }
+        if self.raw.in_block() || self.raw.is_open() {
+            if matches!(first, Some(b'L')) && self.summary.starts(line.text) {
+                return Ok(());
+            }
+            self.raw.line(line, sink)?;
+            return Ok(());
+        }
+        let Some(first) = first else { return Ok(()) };
+        // first bytes of banners and section titles
+        if matches!(first, b'L' | b'B' | b'P' | b'C' | b'*' | b'F' | b'M') && self.summary.starts(line.text) {
+            return Ok(());
+        }
+        if self.summary.is_open() && self.summary.line(line, sink)? {
+            return Ok(());
+        }
+        match first {
+            b'0'..=b'9' => self.in_ladder = self.ladder.line(line, sink),
+            _ => {
+                self.raw.line(line, sink)?;
+            }
+        }
+        Ok(())
+    }
+}
