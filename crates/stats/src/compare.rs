@@ -1,0 +1,356 @@
+//! The comparison: all rows of all pairs, and what they amount to.
+
+use crate::decide::{self, Draft, Evidence};
+use crate::legacy::{self, Group};
+use crate::row::{self, Borrowed, Pair, Row};
+use crate::sittings::TauSource;
+use crate::student;
+use crate::table::{Layout, Options, Table};
+use crate::trimmed::{self, Location};
+use crate::verdict::{Flag, Verdict};
+use crate::{blocks, holm};
+
+/// How many rows got which word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Better.
+    pub better: usize,
+    /// Worse.
+    pub worse: usize,
+    /// Equivalent, real but small included.
+    pub equivalent: usize,
+    /// Inconclusive.
+    pub inconclusive: usize,
+    /// Exact counts, same or not.
+    pub exact: usize,
+    /// Different in a metric without a known direction.
+    pub differs: usize,
+}
+
+/// One pair of configurations, compared over the whole table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// Base's index in the table.
+    pub base: usize,
+    /// Other's index in the table.
+    pub other: usize,
+    /// One row per metric, in the table's order.
+    pub rows: Vec<Row>,
+    /// Words counted over all rows.
+    pub counts: Counts,
+    /// False when a control moved or the caller says so.
+    pub comparable: bool,
+    /// What must be said beside the table.
+    pub notes: Vec<String>,
+    /// Geometric mean of the costs other/base over metrics with a direction that are no controls (bandwidths
+    /// inverted), as a log ratio over blocks; blocks only.
+    pub mean_cost: Option<Location>,
+    /// Exit code of this pair alone (0, 1, 3 or 4).
+    pub exit_code: u8,
+}
+
+/// All pairs asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// One per pair, in the order asked for.
+    pub comparisons: Vec<Comparison>,
+    /// True when the order of runs was drawn.
+    pub controlled_order: bool,
+    /// False when any pair is not comparable.
+    pub comparable: bool,
+    /// Exit code: 4 before 1 before 3 before 0.
+    pub exit_code: u8,
+}
+
+/// Compares `pairs` of (base, other) configurations of a table.
+///
+/// # Panics
+/// When a pair names a configuration that is not in the table, or a metric does not have one cell per configuration.
+pub fn compare(table: &Table, pairs: &[(usize, usize)], options: &Options) -> Report {
+    let drafts = decide::decide(table, pairs, options);
+    let joint: usize = drafts.iter().map(|pair| family_of(pair)).sum();
+    let comparisons: Vec<Comparison> = pairs
+        .iter()
+        .zip(&drafts)
+        .map(|(&(base, other), drafts)| {
+            let family = if decide::only_summaries(table) { joint } else { family_of(drafts) };
+            let pair = Pair { table, base, other, options, alpha: decide::alpha(table), family };
+            comparison(&pair, drafts)
+        })
+        .collect();
+    let worst = |code: u8| [0, 3, 1, 4].iter().position(|&c| c == code);
+    Report {
+        controlled_order: table.layout.controlled(),
+        comparable: comparisons.iter().all(|c| c.comparable),
+        exit_code: comparisons.iter().map(|c| c.exit_code).max_by_key(|&code| worst(code)).unwrap_or(0),
+        comparisons,
+    }
+}
+
+fn family_of(drafts: &[Draft]) -> usize {
+    drafts.iter().filter(|draft| draft.contrast().is_some()).count()
+}
+
+fn comparison(pair: &Pair<'_>, drafts: &[Draft]) -> Comparison {
+    let metrics = &pair.table.metrics;
+    let mut rows: Vec<Row> =
+        metrics.iter().zip(drafts).map(|(metric, draft)| row::measure(pair, metric, draft)).collect();
+    adjust_findings(&mut rows);
+    watch(&mut rows);
+    lend_noise(pair, drafts, &mut rows);
+    for ((metric, draft), row) in metrics.iter().zip(drafts).zip(&mut rows) {
+        row::judge(pair, metric, draft, row);
+    }
+    survive(pair, &mut rows);
+    let counts = count(&rows);
+    let moved: Vec<&str> =
+        rows.iter().filter(|r| r.has(Flag::ControlsMoved)).map(|r| r.metric.as_str()).collect();
+    let comparable = moved.is_empty() && pair.options.not_comparable.is_empty();
+    let mut notes = pair.options.not_comparable.clone();
+    if !moved.is_empty() {
+        notes.push(format!("not comparable: controls moved ({})", moved.join(", ")));
+    }
+    notes.extend(layout_notes(pair, &rows));
+    notes.extend(row_notes(&rows));
+    let exit_code = exit_code(pair, &rows, comparable);
+    let mean_cost = mean_cost(pair);
+    Comparison { base: pair.base, other: pair.other, rows, counts, comparable, notes, mean_cost, exit_code }
+}
+
+/// Flags are findings too: each kind is corrected over the table.
+fn adjust_findings(rows: &mut [Row]) {
+    fn correct<T>(
+        rows: &mut [Row],
+        get: fn(&mut Row) -> Option<&mut T>,
+        p: fn(&T) -> f64,
+        set: fn(&mut T, f64),
+    ) {
+        let mut found: Vec<&mut T> = rows.iter_mut().filter_map(get).collect();
+        let adjusted = holm::holm(&found.iter().map(|one| p(one)).collect::<Vec<_>>());
+        found.iter_mut().zip(adjusted).for_each(|(one, p)| set(one, p));
+    }
+    correct(rows, |r| r.drift.as_mut(), |d| d.p, |d, p| d.p_adjusted = p);
+    correct(rows, |r| r.tail.as_mut(), |t| t.p, |t, p| t.p_adjusted = p);
+    correct(rows, |r| r.set_aside.as_mut(), |t| t.p, |t, p| t.p_adjusted = p);
+    correct(rows, |r| r.modes.as_mut(), |m| m.p_shares, |m, p| m.p_shares_adjusted = p);
+}
+
+fn watch(rows: &mut [Row]) {
+    let p: Vec<f64> = rows.iter().filter_map(|row| row.p).collect();
+    for (row, watched) in rows.iter_mut().filter(|row| row.p.is_some()).zip(holm::benjamini_hochberg(&p)) {
+        row.p_watch = Some(watched);
+    }
+}
+
+/// Lends rows with a single run the noise that is known: of the history, of the controls' own movement, of the other
+/// rows' spread; never less than the row's own.
+fn lend_noise(pair: &Pair<'_>, drafts: &[Draft], rows: &mut [Row]) {
+    let rms = |squares: &[f64]| (squares.iter().sum::<f64>() / squares.len() as f64).sqrt();
+    let controls: Vec<f64> =
+        rows.iter().filter(|r| r.control).filter_map(|r| r.ratio).map(|r| r.ln().powi(2)).collect();
+    let spreads: Vec<f64> =
+        drafts.iter().filter_map(|draft| own_spread(&draft.groups)).map(|sd| sd * sd).collect();
+    let shared = if controls.is_empty() {
+        (!spreads.is_empty()).then(|| (rms(&spreads), "of the other rows"))
+    } else {
+        Some((rms(&controls), "of the controls"))
+    };
+    for ((metric, draft), row) in pair.table.metrics.iter().zip(drafts).zip(rows) {
+        let Evidence::OneRun(effect) = draft.evidence else { continue };
+        let history = metric.tau.map(|tau| (tau.sd, "of its history"));
+        let own = own_spread(&draft.groups).map(|sd| (sd, "of its own runs"));
+        let largest = [history.or(shared), own].into_iter().flatten().filter(|(sd, _)| *sd > 0.0);
+        row.borrowed = largest.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(sd, source)| {
+            let side =
+                |c: usize| draft.groups.get(c).and_then(Option::as_ref).map_or(0.0, |group| group.step / 2.0);
+            let beyond_rounding = (effect.abs() - side(pair.base) - side(pair.other)).max(0.0);
+            // intervals that touch differ by nothing but the last bits of their mid-points' logs
+            let beyond_rounding = if beyond_rounding < 1e-3 * effect.abs() { 0.0 } else { beyond_rounding };
+            Borrowed { sd, source, times: beyond_rounding / sd }
+        });
+    }
+}
+
+fn own_spread(groups: &[Option<Group>]) -> Option<f64> {
+    legacy::pool(groups.iter().flatten(), true).map(|pooled| pooled.variance.sqrt())
+}
+
+/// Fills in `survives_boot_sd_pct` of significant rows where boot and kernel can't be told apart.
+///
+/// Holm rejects, at a given boot deviation, the same rows in whatever order its steps are taken; so each step can take
+/// the row that lives longest at its multiplier, and a row survives up to the smallest deviation met on its way.
+fn survive(pair: &Pair<'_>, rows: &mut [Row]) {
+    let configurations = &pair.table.configurations;
+    if !configurations[pair.base].one_boot && !configurations[pair.other].one_boot {
+        return;
+    }
+    let sequential = matches!(&pair.table.layout, Layout::Blocks(plan) if !plan.looks.is_empty());
+    let mut left: Vec<usize> = (0..rows.len()).filter(|&i| rows[i].contrast.is_some()).collect();
+    let family = pair.family;
+    let mut survives = f64::INFINITY;
+    for step in 0..left.len() {
+        let multiplier = if sequential { family } else { family - step };
+        let alive = |i: usize| boot_variance_survived(&rows[i], pair.alpha / multiplier as f64);
+        let Some((place, variance)) = left
+            .iter()
+            .map(|&i| alive(i))
+            .enumerate()
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .filter(|(_, v)| *v > 0.0)
+        else {
+            break;
+        };
+        survives = survives.min(variance.sqrt());
+        rows[left.swap_remove(place)].survives_boot_sd_pct = Some(100.0 * survives);
+    }
+    for row in rows.iter_mut().filter(|row| row.verdict == Verdict::Inconclusive) {
+        row.survives_boot_sd_pct = None;
+    }
+}
+
+/// Variance per side that can be added before the row's own p value reaches `level`; negative when it has already.
+fn boot_variance_survived(row: &Row, level: f64) -> f64 {
+    let Some(contrast) = &row.contrast else { return -1.0 };
+    let beyond_rounding = contrast.effect.abs() - contrast.widening;
+    if beyond_rounding <= 0.0 {
+        return -1.0;
+    }
+    let se = beyond_rounding / student::t_upper(level / 2.0, contrast.df);
+    (se * se - contrast.se * contrast.se) / 2.0
+}
+
+fn count(rows: &[Row]) -> Counts {
+    let of = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
+    Counts {
+        better: of(Verdict::Better),
+        worse: of(Verdict::Worse),
+        equivalent: of(Verdict::Equivalent),
+        inconclusive: of(Verdict::Inconclusive),
+        exact: of(Verdict::Exact),
+        differs: of(Verdict::Differs),
+    }
+}
+
+fn layout_notes(pair: &Pair<'_>, rows: &[Row]) -> Vec<String> {
+    let name = |c: usize| &pair.table.configurations[c].name;
+    let (base, other) = (name(pair.base), name(pair.other));
+    let mut notes = Vec::new();
+    match &pair.table.layout {
+        Layout::Blocks(plan) => {
+            let measured = blocks::numbers(pair.table).len() as u32;
+            if let Some(&last) = plan.looks.iter().max().filter(|&&last| measured > last) {
+                notes.push(format!("{measured} blocks measured, the plan ends at {last}: the rest is not used"));
+            }
+        }
+        Layout::Sequential => notes.push(format!(
+            "uncontrolled order: all of {base} and all of {other} ran one after the other, so a drift and an effect are the same data"
+        )),
+        Layout::Sittings => notes.push(format!("uncontrolled order: stored records, not interleaved; {}", tau_note(rows))),
+        Layout::Unknown => {
+            notes.push("uncontrolled order: order of runs unknown, boots unknown".to_owned());
+            let n = |side: fn(&Row) -> usize| rows.iter().map(side).max().unwrap_or(0);
+            let (na, nb) = (n(|r| r.base.n), n(|r| r.other.n));
+            if na > 0 && nb > 0 {
+                let p = legacy::smallest_rank_p(na, nb);
+                notes.push(format!("smallest p a rank test could reach with {na} + {nb} runs: {p:.2}"));
+            }
+        }
+    }
+    if pair.table.configurations[pair.base].one_boot || pair.table.configurations[pair.other].one_boot {
+        notes.push("these runs differ or agree; kernel, boot and build cannot be told apart".to_owned());
+    }
+    notes
+}
+
+fn tau_note(rows: &[Row]) -> String {
+    let mut defaults: Vec<f64> = Vec::new();
+    let (mut history, mut seen) = (0, 0);
+    for row in rows {
+        match row.tau {
+            Some(TauSource::Default(sd)) => defaults.push(100.0 * sd),
+            Some(TauSource::History(_)) => history += 1,
+            Some(TauSource::Seen) => seen += 1,
+            None => {}
+        }
+    }
+    defaults.sort_by(f64::total_cmp);
+    defaults.dedup();
+    let mut parts = Vec::new();
+    if !defaults.is_empty() {
+        let list: Vec<String> = defaults.iter().map(|pct| format!("{pct} %")).collect();
+        parts.push(format!("between sittings an assumed deviation of {} (no history)", list.join(" or ")));
+    }
+    if history > 0 {
+        parts.push(format!("between-sitting deviation from history for {history} metrics"));
+    }
+    if seen > 0 {
+        parts.push(format!("between-sitting deviation seen in the records for {seen} metrics"));
+    }
+    if parts.is_empty() { "no row with an error".to_owned() } else { parts.join("; ") }
+}
+
+fn row_notes(rows: &[Row]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for row in rows {
+        let name = &row.metric;
+        if row.broken_exact {
+            notes.push(format!("{name}: declared exact, but repetitions differ; compared as an estimate"));
+        }
+        if let Some(test) = row.set_aside.filter(|test| test.differs()) {
+            let (a, b) = (100.0 * test.base.fraction(), 100.0 * test.other.fraction());
+            notes.push(format!("{name}: shares of set-aside samples differ ({a:.1} % against {b:.1} %)"));
+        }
+        if let Some(modes) = row.modes.filter(|modes| modes.p_shares_adjusted < 0.01) {
+            let (a, b) = (modes.base_high, modes.other_high);
+            notes.push(format!(
+                "{name}: the two modes are visited differently often ({}/{} against {}/{} in the upper one)",
+                a.count, a.total, b.count, b.total
+            ));
+        }
+    }
+    notes
+}
+
+/// Exit code of one pair.
+fn exit_code(pair: &Pair<'_>, rows: &[Row], comparable: bool) -> u8 {
+    let options = pair.options;
+    let assumed = rows.iter().any(|row| matches!(row.tau, Some(TauSource::Default(_))));
+    let uncontrolled = match pair.table.layout {
+        Layout::Blocks(_) => false,
+        Layout::Sittings => assumed,
+        Layout::Sequential | Layout::Unknown => true,
+    };
+    if !comparable || uncontrolled && !options.accept_uncontrolled {
+        return 4;
+    }
+    let gated = || rows.iter().filter(|row| row.gated);
+    if gated().any(|row| row.verdict == Verdict::Worse || row.exact_worse()) {
+        return 1;
+    }
+    let open = gated().any(|row| matches!(row.verdict, Verdict::Inconclusive | Verdict::Differs));
+    if open && !options.allow_inconclusive { 3 } else { 0 }
+}
+
+/// Mean over metrics of the cost change in each block, then the trimmed mean over blocks.
+fn mean_cost(pair: &Pair<'_>) -> Option<Location> {
+    use crate::table::Direction;
+    if !pair.table.layout.controlled() {
+        return None;
+    }
+    let mut sums: std::collections::BTreeMap<u32, (f64, usize)> = std::collections::BTreeMap::new();
+    let mut metrics = 0;
+    for metric in pair.table.metrics.iter().filter(|m| !m.control && m.direction != Direction::None) {
+        let differences = blocks::differences(metric, pair.base, pair.other, u32::MAX);
+        metrics += usize::from(!differences.is_empty());
+        let sign = if metric.direction == Direction::Bigger { -1.0 } else { 1.0 };
+        for (block, difference) in differences {
+            let entry = sums.entry(block).or_default();
+            entry.0 += sign * difference;
+            entry.1 += 1;
+        }
+    }
+    // only blocks in which every metric was measured: a mean over other metrics is another mean
+    let whole: Vec<f64> =
+        sums.into_values().filter(|(_, n)| *n == metrics).map(|(sum, n)| sum / n as f64).collect();
+    trimmed::tenth(&whole).filter(|location| location.n >= 2)
+}
