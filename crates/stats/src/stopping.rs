@@ -45,8 +45,10 @@ pub fn more_runs(contrast: &Contrast, margin: f64, family: usize, alpha: f64) ->
 }
 
 pub(crate) fn more(needed: f64, have: f64) -> MoreRuns {
-    // negated, so that NaN counts as too many
-    if !(needed <= TOO_MANY) { MoreRuns::TooMany } else { MoreRuns::About((needed - have).max(1.0) as u32) }
+    if needed.is_nan() || needed > TOO_MANY {
+        return MoreRuns::TooMany;
+    }
+    MoreRuns::About((needed - have).max(1.0) as u32)
 }
 
 /// Smallest change, per cent, that this contrast could have shown: (t(1 - α/2m) + t(0.9)) standard errors.
@@ -104,7 +106,8 @@ pub fn best_inner_count(
     variance_inner: f64,
 ) -> Option<u32> {
     let usable = |x: f64| x.is_finite() && x > 0.0;
-    if !usable(cost_outer) || !usable(cost_inner) || !usable(variance_outer) || !(variance_inner >= 0.0) {
+    let inner_usable = variance_inner.is_finite() && variance_inner >= 0.0;
+    if !usable(cost_outer) || !usable(cost_inner) || !usable(variance_outer) || !inner_usable {
         return None;
     }
     let best = (cost_outer / cost_inner * (variance_inner / variance_outer)).sqrt();
