@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::mounts::Mount;
-use crate::section::Section;
+use crate::section::{Section, unknown};
 use crate::{Missing, Root, Topology};
 
 pub(crate) fn section(root: &Root, topology: &Topology, mounts: &[Mount]) -> Value {
@@ -12,6 +12,7 @@ pub(crate) fn section(root: &Root, topology: &Topology, mounts: &[Mount]) -> Val
     section.put("load_1", first_number(root, "/proc/loadavg"));
     section.put("running", running(root));
     section.put("memory_available_kb", meminfo_kb(root, "MemAvailable"));
+    section.set("node_memory_kb", node_memory(topology));
     section.put("swap_free_kb", meminfo_kb(root, "SwapFree"));
     section.put("steal_pct_since_boot", steal_pct(root));
     section.put("cpu_pressure_pct", pressure(root, "cpu"));
@@ -48,6 +49,20 @@ fn meminfo_kb(root: &Root, key: &str) -> Result<u64, Missing> {
     let text = root.keyed("/proc/meminfo", key)?;
     let kb = text.split_whitespace().next().and_then(|kb| kb.parse().ok());
     kb.ok_or_else(|| Missing::because(format!("{key} of /proc/meminfo is not a number")))
+}
+
+/// Memory of each NUMA node: it grows and shrinks where memory is initialised late, plugged or ballooned.
+fn node_memory(topology: &Topology) -> Value {
+    if topology.nodes.is_empty() {
+        return unknown("no /sys/devices/system/node");
+    }
+    let mut nodes = Section::default();
+    for node in &topology.nodes {
+        let path = format!("/sys/devices/system/node/node{}/meminfo", node.id);
+        let memory = node.memory_kb.ok_or_else(|| Missing::because(format!("no MemTotal in {path}")));
+        nodes.put(&node.id.to_string(), memory);
+    }
+    nodes.into()
 }
 
 /// Share of all CPU time since boot that the hypervisor gave to others.

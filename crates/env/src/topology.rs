@@ -206,9 +206,6 @@ fn nodes(nodes: &[Node]) -> Value {
         .map(|node| {
             let mut facts = Section::default();
             facts.set("cpus", format_cpu_list(&node.cpus));
-            let memory = node.memory_kb.map(crate::memory::kb_to_gib);
-            let path = format!("/sys/devices/system/node/node{}/meminfo", node.id);
-            facts.put("memory_gib", memory.ok_or_else(|| Missing::because(format!("no MemTotal in {path}"))));
             facts.set("distances", node.distances.clone());
             (node.id.to_string(), facts.into())
         })

@@ -18,6 +18,8 @@ enum Command {
     Run(cmd::run::Args),
     List(cmd::list::Args),
     Show(cmd::show::Args),
+    Env(cmd::env::Args),
+    Doctor(cmd::doctor::Args),
 }
 
 /// Parses the command line and runs the command.
@@ -26,5 +28,7 @@ pub fn run() -> Outcome {
         Command::Run(args) => cmd::run::run(args),
         Command::List(args) => cmd::list::run(&args),
         Command::Show(args) => cmd::show::run(&args),
+        Command::Env(args) => cmd::env::run(&args),
+        Command::Doctor(args) => cmd::doctor::run(&args),
     }
 }

@@ -7,6 +7,7 @@ use record::Metric;
 
 use crate::exit::Outcome;
 use crate::select::Selection;
+use crate::terminal::wrapped;
 
 /// List all metrics with their one-line definitions; with a name, its full page
 #[derive(clap::Args)]
@@ -72,20 +73,4 @@ fn page(out: &mut impl Write, section: &str, metric: &Metric) -> io::Result<()> 
         writeln!(out, "    control     a change of the kernel can't move it")?;
     }
     writeln!(out)
-}
-
-/// Breaks `text` at spaces into lines of at most `width` characters.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.len() + 1 + word.len() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
