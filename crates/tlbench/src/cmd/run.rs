@@ -134,7 +134,7 @@ fn finish(end: &RunEnd, output: &Output, json: bool) -> Outcome {
 /// What one benchmark may map: three quarters of what is available, or of the cgroup's limit if that is less.
 fn memory_limit(environment: &serde_json::Value) -> u64 {
     let available = environment::Root::host()
-        .keyed("/proc/meminfo", "MemAvailable:")
+        .keyed("/proc/meminfo", "MemAvailable")
         .ok()
         .and_then(|text| text.split_ascii_whitespace().next()?.parse::<u64>().ok())
         .map_or(u64::MAX, |kb| kb << 10);
