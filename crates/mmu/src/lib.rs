@@ -5,11 +5,17 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cost;
+pub mod curve;
 pub mod event;
+pub mod explain;
+pub mod filter;
+pub mod generate;
 pub mod machine;
 pub mod page;
 pub mod policy;
 pub mod reader;
 pub mod sim;
+pub mod thin;
 pub mod tlb;
 pub mod writer;

@@ -28,10 +28,12 @@ pub enum Format {
     ExecLog,
     /// `perf script`.
     PerfScript,
+    /// Made by rule; not read from anywhere.
+    Generated,
 }
 
 impl Format {
-    /// All formats.
+    /// All formats that can be read.
     pub const ALL: [Format; 10] = [
         Format::NativeText,
         Format::NativeBinary,
@@ -58,6 +60,7 @@ impl Format {
             Format::DrMemtrace => "drmemtrace",
             Format::ExecLog => "execlog",
             Format::PerfScript => "perf",
+            Format::Generated => "generated",
         }
     }
 

@@ -21,7 +21,12 @@ impl LineParser for DrView {
         // Lines that do not begin with a record number are headings and statistics.
         let Some(_record) = words.next().and_then(decimal) else { return Ok(false) };
         let bad = |what: &str| format!("{} {what}", shown(line));
-        let instruction = words.next().and_then(|w| w.strip_suffix(b":")).and_then(decimal);
+        let second = words.next();
+        if second == Some(b":") {
+            // The closing statistics: `15 : total instructions`.
+            return Ok(false);
+        }
+        let instruction = second.and_then(|w| w.strip_suffix(b":")).and_then(decimal);
         instruction.ok_or_else(|| bad("has no instruction number before the colon"))?;
         let place = words.next().ok_or_else(|| bad("ends after the instruction number"))?;
         let task = task(place).ok_or_else(|| bad("has no Wn.Ttid"))?;

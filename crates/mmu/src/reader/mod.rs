@@ -93,6 +93,10 @@ pub fn from_read(
         Format::DrView => Box::new(lines::LineReader::new(input, drview::DrView::default())),
         Format::DrMemtrace => Box::new(drmemtrace::DrMemtrace::new(input)),
         Format::ExecLog => Box::new(lines::LineReader::new(input, execlog::ExecLog)),
+        Format::Generated => {
+            let reason = "a generated trace is described, not read".into();
+            return Err(TraceError::Unknown { name: name.into(), reason });
+        }
         Format::PerfScript => Box::new(lines::LineReader::new(input, perf_script::PerfScript::default())),
     })
 }

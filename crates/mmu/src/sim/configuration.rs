@@ -56,8 +56,14 @@ impl Configuration {
         self.machine.tlbs.iter().filter(|t| t.level == 1).any(|t| t.serves.class(0) && t.serves.class(1))
     }
 
-    pub(super) fn flushes_on_switch(&self) -> bool {
-        self.machine.flush_on_switch
+    /// Whether this event empties the first level (of user entries, for a switch).
+    pub(super) fn empties(&self, control: Control) -> bool {
+        match control {
+            Control::FlushAll => true,
+            Control::Switch => self.machine.flush_on_switch,
+            Control::Sync => self.machine.tlbs.iter().any(|t| t.level == 1 && t.sync_flush),
+            Control::FlushPage(_) => false,
+        }
     }
 
     pub(super) fn extend(&mut self, pages: &[Page]) {

@@ -5,7 +5,7 @@ use crate::page::{OUTSIDE, PageId, PageTable, TooManyPages};
 
 /// Bits of a lookup that hold the class of reference (0 fetch, 1 load, 2 store).
 pub(super) const CLASS_SHIFT: u32 = 30;
-pub(super) const PAGE_MASK: u32 = (1 << CLASS_SHIFT) - 1;
+pub(crate) const PAGE_MASK: u32 = (1 << CLASS_SHIFT) - 1;
 
 /// What happens between two lookups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct Decoded {
 
 impl Decoded {
     /// Stretches of lookups, each followed by a control (none at the end).
-    pub(super) fn stretches(&self) -> impl Iterator<Item = (std::ops::Range<usize>, Option<Control>)> {
+    pub(crate) fn stretches(&self) -> impl Iterator<Item = (std::ops::Range<usize>, Option<Control>)> {
         let ends = self.controls.iter().map(|&(at, c)| (at, Some(c)));
         let mut from = 0;
         ends.chain([(self.lookups.len(), None)]).map(move |(to, control)| {

@@ -15,6 +15,7 @@ mod runs;
 use thiserror::Error;
 
 pub use counts::{Breakdown, CAUSES, Cause};
+pub(crate) use decode::PAGE_MASK;
 pub use decode::{Control, Decoded, Decoder};
 pub use outcome::{Explanation, Outcome, PageMisses, TlbOutcome};
 pub use runs::{Run, Runs};

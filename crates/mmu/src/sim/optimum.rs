@@ -40,7 +40,8 @@ impl Recording {
     pub(super) fn replay(&self, member: &mut Configuration, pages: &[Page]) {
         member.extend(pages);
         let unified = member.unified();
-        let next = self.next_uses(pages, unified, member.flushes_on_switch());
+        let flushes = |c: Control| member.empties(c);
+        let next = self.next_uses(pages, unified, flushes);
         for (at, step) in self.steps.iter().enumerate() {
             match step {
                 Step::Run(run) => replay_run(member, run, at as u64, next[at], pages),
@@ -52,7 +53,7 @@ impl Recording {
     /// For each step, when its instruction page and its data page are used next after it. Times are
     /// `4 * step + position`: the first page of a run is used at position 0, the second at 1, and a run with
     /// three or more stretches uses the first again at 2, the second at 3.
-    fn next_uses(&self, pages: &[Page], unified: bool, flush_on_switch: bool) -> Vec<[u64; 2]> {
+    fn next_uses(&self, pages: &[Page], unified: bool, empties: impl Fn(Control) -> bool) -> Vec<[u64; 2]> {
         let mut seen = [vec![NEVER; pages.len()], if unified { vec![] } else { vec![NEVER; pages.len()] }];
         let table = |side: usize| if unified { 0 } else { side };
         let mut out = vec![[NEVER; 2]; self.steps.len()];
@@ -69,11 +70,13 @@ impl Recording {
                         }
                     }
                 }
-                Step::Control(Control::FlushAll) => seen.iter_mut().for_each(|s| s.fill(NEVER)),
-                Step::Control(Control::Switch) if flush_on_switch => {
+                Step::Control(Control::Switch) if empties(Control::Switch) => {
                     for s in &mut seen {
                         s.iter_mut().zip(pages).filter(|(_, p)| p.space != 0).for_each(|(t, _)| *t = NEVER);
                     }
+                }
+                Step::Control(control @ (Control::FlushAll | Control::Sync)) if empties(*control) => {
+                    seen.iter_mut().for_each(|s| s.fill(NEVER));
                 }
                 Step::Control(Control::FlushPage(ids)) => {
                     for &id in ids.iter().flatten() {

@@ -45,7 +45,7 @@ impl Runs {
     }
 
     /// Stretches of runs, each followed by a control (none at the end).
-    pub(super) fn parts(&self) -> impl Iterator<Item = (&[Run], Option<Control>)> {
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (&[Run], Option<Control>)> {
         let ends = self.controls.iter().map(|&(at, c)| (at, Some(c)));
         let mut from = 0;
         ends.chain([(self.runs.len(), None)]).map(move |(to, control)| {

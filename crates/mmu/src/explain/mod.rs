@@ -1,0 +1,5 @@
+//! Names for pages.
+
+mod symbols;
+
+pub use symbols::{SymbolError, Symbols};
