@@ -194,6 +194,11 @@ impl<'a> Bench<'a> {
         self.series.entry(metric.to_owned()).or_default().samples.push(value);
     }
 
+    /// Keeps the single operations (ns) behind a number stated by [`Bench::put`] in the record.
+    pub fn keep_histogram(&mut self, metric: &str, histogram: Histogram<u64>) {
+        self.series.entry(metric.to_owned()).or_default().histogram = Some(histogram);
+    }
+
     /// States that one of the benchmark's metrics can't be had, and goes on with the others.
     pub fn absent(&mut self, metric: &str, reason: impl Into<String>) {
         self.absent.insert(metric.to_owned(), (Status::Skipped, reason.into()));
@@ -309,7 +314,9 @@ impl<'a> Bench<'a> {
             let timer = self.batch(batch, 1)?;
             let elapsed = clock.ns(timer.ticks) - f64::from(timer.sections) * clock.cost_ns;
             let per = timer.worked.unwrap_or(1.0).max(1.0);
-            histogram.saturating_record((elapsed / per).max(1.0).round() as u64);
+            // `record` grows the histogram; `saturating_record` would clamp to its initial range.
+            let kept = histogram.record((elapsed / per).max(1.0).round() as u64);
+            kept.map_err(|e| Stop::fail(format!("histogram: {e}")))?;
         }
         self.series.entry(declared.metric.name.clone()).or_default().histogram = Some(histogram);
         Ok(())

@@ -31,6 +31,7 @@ pub use clock::{Clock, ClockKind};
 pub use coordinator::{Coordinator, Ended, WorkerOutcome};
 pub use environment::Placement as PairClass;
 pub use estimate::declared_number;
+pub use hdrhistogram::Histogram;
 pub use histogram::{decode_histogram, encode_histogram};
 pub use job::Job;
 pub use order::{block_order, fresh_seed, layout_padding};
