@@ -3,7 +3,13 @@
 //! A benchmark file is all you read to know a number: what is timed, how, per what, its pitfalls, and the proof that
 //! the work was done. A new benchmark is one new file plus one line in its folder's list.
 
+mod ctx;
+mod ipc;
+mod placed;
+mod shared;
+mod switches;
 mod syscall;
+mod wake;
 
 use harness::Benchmark;
 
@@ -17,5 +23,10 @@ pub struct Section {
 
 /// Every section, in the order printed.
 pub fn sections() -> Vec<Section> {
-    vec![Section { title: "System calls", benchmarks: syscall::benchmarks() }]
+    vec![
+        Section { title: "System calls", benchmarks: syscall::benchmarks() },
+        Section { title: "Context switch", benchmarks: ctx::benchmarks() },
+        Section { title: "Wake-up", benchmarks: wake::benchmarks() },
+        Section { title: "Local communication", benchmarks: ipc::benchmarks() },
+    ]
 }
