@@ -8,6 +8,11 @@ use crate::{Missing, Root};
 /// File descriptors looked at before the search ends; reading a link costs about a microsecond.
 const MAX_DESCRIPTORS: usize = 4000;
 
+const ALLOCATIONS: &str = "/proc/vmallocinfo";
+
+/// Some 5000 allocations, 30 ms.
+const MAX_ALLOCATION_BYTES: u64 = 512 << 10;
+
 pub(crate) fn section(root: &Root) -> Value {
     let mut section = Section::default();
     section.put("tracer", tracing(root, "current_tracer", |text| Ok(text.trim().into())));
@@ -35,10 +40,15 @@ fn tracing(root: &Root, name: &str, read: fn(&str) -> Result<Value, Missing>) ->
     text.and_then(|text| read(&text))
 }
 
-/// Loaded BPF programs, counted by their allocations.
+/// Loaded BPF programs, counted by their allocations. The kernel looks up a symbol for each line (some 6 us), so a
+/// list that fills the limit is given up.
 fn bpf_programs(root: &Root) -> Result<usize, Missing> {
-    let allocations = root.contents("/proc/vmallocinfo")?;
-    Ok(allocations.lines().filter(|line| line.contains("bpf_prog_alloc")).count())
+    let allocations = root.start(ALLOCATIONS, MAX_ALLOCATION_BYTES)?;
+    if allocations.len() as u64 == MAX_ALLOCATION_BYTES {
+        return Err(Missing::because(format!("{ALLOCATIONS} is too long to read in passing")));
+    }
+    let programs = memchr::memmem::find_iter(&allocations, b"bpf_prog_alloc");
+    Ok(programs.count())
 }
 
 /// Descriptors of perf events and BPF objects held by processes we may look into.

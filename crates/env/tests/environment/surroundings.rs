@@ -183,4 +183,7 @@ fn watchers_of_the_kernel_are_noise() {
     let findings = doctor(&environment);
     assert!(findings.is_sorted_by_key(|finding| finding.severity));
     assert!(findings.iter().all(|finding| !finding.why.is_empty() && !finding.todo.is_empty()));
+    machine.file("/proc/vmallocinfo", &"0x3-0x4 4096 bpf_prog_alloc_no_stats+0x5\n".repeat(20_000));
+    let programs = &machine.collect()["observers"]["bpf_programs"];
+    assert!(reason_of(programs).is_some_and(|reason| reason.contains("too long")), "{programs}");
 }

@@ -25,8 +25,7 @@ pub fn run(args: &Args) -> Outcome {
     let findings = environment::doctor(&environment);
     let mut out = io::stdout().lock();
     if args.json {
-        serde_json::to_writer_pretty(&mut out, &findings)?;
-        writeln!(out)?;
+        writeln!(out, "{}", serde_json::to_string_pretty(&findings)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     findings.iter().try_for_each(|finding| print(&mut out, finding))?;

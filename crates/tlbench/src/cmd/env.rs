@@ -67,8 +67,7 @@ pub fn run(args: &Args) -> Outcome {
     if let Some([a, b]) = args.diff.as_deref() {
         let differences = environment::diff(&read(a)?, &read(b)?);
         if args.json {
-            serde_json::to_writer_pretty(&mut out, &differences)?;
-            writeln!(out)?;
+            writeln!(out, "{}", serde_json::to_string_pretty(&differences)?)?;
         } else {
             screen::print_differences(&mut out, &differences)?;
         }
@@ -80,8 +79,7 @@ pub fn run(args: &Args) -> Outcome {
         directory: None,
     })?;
     if args.json {
-        serde_json::to_writer_pretty(&mut out, &environment)?;
-        writeln!(out)?;
+        writeln!(out, "{}", serde_json::to_string_pretty(&environment)?)?;
     } else {
         screen::print_environment(&mut out, &environment, args.reasons)?;
     }
