@@ -18,7 +18,7 @@ const MAX_MESSAGES: usize = 100_000;
 const MESSAGE_BYTES: usize = 8192;
 
 /// Signs in a kernel message that make the run worthless.
-const GRAVE: [&str; 16] = [
+const GRAVE: [&str; 15] = [
     "------------[ cut here ]------------",
     "WARNING: ",
     "BUG: ",
@@ -33,12 +33,13 @@ const GRAVE: [&str; 16] = [
     "hard LOCKUP",
     "blocked for more than",
     "Out of memory:",
-    "Memory cgroup out of memory",
     "[Hardware Error]",
 ];
 
 /// Signs that deserve a mention: the numbers may still be right.
-const MILD: [&str; 6] = [
+const MILD: [&str; 7] = [
+    // Some container hit its own limit; if it was one of our workers, its row says failed.
+    "Memory cgroup out of memory",
     "clock throttled",
     "interrupt took too long",
     "perf: interrupt took",
