@@ -127,6 +127,22 @@ impl Input {
         }
         Ok(Input { name, origin, head, given: 0, rest, recoded })
     }
+
+    /// The whole content, at most `limit` bytes.
+    pub fn whole(&mut self, limit: usize) -> Result<Vec<u8>, ImportError> {
+        let mut bytes = Vec::new();
+        let name = self.name.clone();
+        self.take(limit as u64 + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| ImportError::Io { file: name.clone(), error })?;
+        if bytes.len() > limit {
+            return Err(ImportError::TooLarge {
+                file: name,
+                what: format!("a single document of more than {} MiB", limit >> 20),
+            });
+        }
+        Ok(bytes)
+    }
 }
 
 impl Read for Input {

@@ -68,6 +68,7 @@ pub(super) fn into_records(found: Vec<Found>, options: &Options, imported: &mut 
     }
     for record in &mut records {
         settle_environment(record);
+        super::criterion::join(&mut record.invocations);
     }
     imported.records.append(&mut records);
 }
@@ -81,9 +82,20 @@ fn name(found: Vec<Found>, options: &Options) -> Vec<Named> {
         }
     }
     let one_name = names.len() <= 1;
+    // directories that hold several configurations by their contents
+    let mut first: HashMap<&str, &Run> = HashMap::new();
+    let mut several: HashSet<String> = HashSet::new();
+    for Found { origin, runs } in &found {
+        for (directory, run) in origin.directory.iter().flat_map(|d| runs.iter().map(move |r| (d, r))) {
+            let known = first.entry(directory).or_insert(run);
+            if known.configuration != run.configuration {
+                several.insert(directory.clone());
+            }
+        }
+    }
     let mut named = Vec::new();
     for Found { origin, runs } in found {
-        let several = runs.iter().any(|run| run.configuration != runs[0].configuration);
+        let several = origin.directory.as_ref().is_some_and(|d| several.contains(d));
         let count = runs.len();
         let file = origin.file.display().to_string();
         for (nth, run) in runs.into_iter().enumerate() {

@@ -4,12 +4,18 @@
 //! used is reported with its number and the reason; nothing is guessed, and what is absent is never 0.
 //! `docs/import.md` says how each format's numbers become lines of a record.
 
+mod criterion;
+mod go;
+mod google;
+mod hyperfine;
 mod input;
+mod json;
 mod label;
 mod lines;
 mod lmbench;
 mod long_csv;
 mod number;
+mod perf;
 mod sink;
 mod sniff;
 mod text;
@@ -22,7 +28,8 @@ pub use input::Source;
 
 /// The formats read, as listed when a file holds none of them.
 pub const FORMATS: &str = "tlbench records; LMbench result files and summary tables (also inside mails); \
-     long CSV with config, metric and value columns";
+     perf stat text, -x and -j; hyperfine JSON and CSV; criterion and critcmp JSON; go test -bench and benchstat; \
+     Google Benchmark JSON and CSV; long CSV with config, metric and value columns";
 
 /// What the user said about the inputs.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +46,7 @@ pub struct Options {
 pub struct Skipped {
     /// Name of the file.
     pub file: String,
-    /// Line, from 1.
+    /// Line, from 1; 0 when the format has no lines to speak of.
     pub line: usize,
     /// The beginning of the line.
     pub excerpt: String,
@@ -49,7 +56,12 @@ pub struct Skipped {
 
 impl std::fmt::Display for Skipped {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}: {}: {}", self.file, self.line, self.why, self.excerpt)
+        write!(f, "{}", self.file)?;
+        if self.line > 0 {
+            write!(f, ":{}", self.line)?;
+        }
+        write!(f, ": {}", self.why)?;
+        if self.excerpt.is_empty() { Ok(()) } else { write!(f, ": {}", self.excerpt) }
     }
 }
 
@@ -121,11 +133,24 @@ pub enum ImportError {
 pub fn read(inputs: Vec<Source>, options: &Options) -> Result<Imported, ImportError> {
     let mut imported = Imported::default();
     let mut found = Vec::new();
+    let mut last_error = None;
     for source in inputs {
         for mut input in source.open()? {
             let mut sink = sink::Sink::new(input.name.clone());
             let mut records = Vec::new();
-            sniff::read_one(&mut input, &mut sink, &mut records)?;
+            let read = sniff::read_one(&mut input, &mut sink, &mut records);
+            if let Err(error) = read {
+                // one file of a directory may be something else
+                if input.origin.directory.is_none() || matches!(error, ImportError::Io { .. }) {
+                    return Err(error);
+                }
+                let why = error.to_string();
+                match error {
+                    ImportError::Nothing { .. } => sink.note("holds no measurement, not read"),
+                    _ => sink.skip(0, b"", why),
+                }
+                last_error = Some(error);
+            }
             for record in &mut records {
                 label::of_record(record, &input, options);
             }
@@ -142,7 +167,10 @@ pub fn read(inputs: Vec<Source>, options: &Options) -> Result<Imported, ImportEr
         }
     }
     label::into_records(found, options, &mut imported);
-    Ok(imported)
+    match last_error {
+        Some(error) if imported.records.is_empty() => Err(error),
+        _ => Ok(imported),
+    }
 }
 
 /// Reads files and directories by path; `-` is standard input.

@@ -4,10 +4,11 @@
 
 use std::io::Read;
 
-use super::ImportError;
 use super::lines::{Line, Lines};
 use super::lmbench::{raw, summary};
+use super::perf;
 use super::sink::Sink;
+use super::{ImportError, go};
 
 /// Reads everything the text formats find. Returns how many lines and bytes were seen.
 pub(super) fn read(from: impl Read, sink: &mut Sink) -> Result<(usize, u64), ImportError> {
@@ -24,6 +25,8 @@ pub(super) fn read(from: impl Read, sink: &mut Sink) -> Result<(usize, u64), Imp
     readers.summary.finish(sink);
     readers.raw.finish(sink);
     readers.ladder.finish(sink);
+    readers.perf.finish(sink)?;
+    readers.go.finish(sink);
     if let Some((number, what)) = lines.odd {
         sink.note(format!("{what}, first at line {number}; its end was not looked at"));
     }
@@ -36,6 +39,8 @@ struct Readers {
     raw: raw::Reader,
     ladder: raw::LadderRows,
     in_ladder: bool,
+    perf: perf::text::Reader,
+    go: go::Reader,
 }
 
 impl Readers {
@@ -55,7 +60,23 @@ impl Readers {
             self.raw.line(line, sink)?;
             return Ok(());
         }
+        if self.perf.is_open()
+            && ((matches!(first, Some(b'P' | b'#')) && self.perf.starts(line)) || self.perf.line(line, sink))
+        {
+            return Ok(());
+        }
         let Some(first) = first else { return Ok(()) };
+        if matches!(first, b'P' | b'#') && self.perf.starts(line) {
+            return Ok(());
+        }
+        // `Benchmark...`, the lines above it, and tables drawn with boxes
+        if (matches!(first, b'B' | b'g' | b'p' | b'c' | 0xe2)
+            || self.go.in_table()
+            || last_is_pipe(line.text))
+            && self.go.line(line, sink)?
+        {
+            return Ok(());
+        }
         // first bytes of banners and section titles
         if matches!(first, b'L' | b'B' | b'P' | b'C' | b'*' | b'F' | b'M') && self.summary.starts(line.text) {
             return Ok(());
@@ -66,9 +87,17 @@ impl Readers {
         match first {
             b'0'..=b'9' => self.in_ladder = self.ladder.line(line, sink),
             _ => {
-                self.raw.line(line, sink)?;
+                if !self.raw.line(line, sink)? {
+                    self.perf.heading(line.text);
+                }
             }
         }
         Ok(())
     }
+}
+
+/// A header of benchstat ends in a box-drawing pipe (U+2502).
+#[inline]
+fn last_is_pipe(text: &[u8]) -> bool {
+    text.last() == Some(&0x82) && text.ends_with("│".as_bytes())
 }
