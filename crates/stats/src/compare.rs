@@ -146,8 +146,12 @@ fn watch(rows: &mut [Row]) {
 /// rows' spread; never less than the row's own.
 fn lend_noise(pair: &Pair<'_>, drafts: &[Draft], rows: &mut [Row]) {
     let rms = |squares: &[f64]| (squares.iter().sum::<f64>() / squares.len() as f64).sqrt();
-    let controls: Vec<f64> =
-        rows.iter().filter(|r| r.control).filter_map(|r| r.ratio).map(|r| r.ln().powi(2)).collect();
+    let controls: Vec<f64> = rows
+        .iter()
+        .filter(|r| r.control)
+        .filter_map(|r| r.ratio.filter(|x| *x > 0.0))
+        .map(|r| r.ln().powi(2))
+        .collect();
     let spreads: Vec<f64> =
         drafts.iter().filter_map(|draft| own_spread(&draft.groups)).map(|sd| sd * sd).collect();
     let shared = if controls.is_empty() {
@@ -161,12 +165,9 @@ fn lend_noise(pair: &Pair<'_>, drafts: &[Draft], rows: &mut [Row]) {
         let own = own_spread(&draft.groups).map(|sd| (sd, "of its own runs"));
         let largest = [history.or(shared), own].into_iter().flatten().filter(|(sd, _)| *sd > 0.0);
         row.borrowed = largest.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(sd, source)| {
-            let side =
-                |c: usize| draft.groups.get(c).and_then(Option::as_ref).map_or(0.0, |group| group.step / 2.0);
-            let beyond_rounding = (effect.abs() - side(pair.base) - side(pair.other)).max(0.0);
-            // intervals that touch differ by nothing but the last bits of their mid-points' logs
-            let beyond_rounding = if beyond_rounding < 1e-3 * effect.abs() { 0.0 } else { beyond_rounding };
-            Borrowed { sd, source, times: beyond_rounding / sd }
+            let group = |c: usize| draft.groups.get(c).and_then(Option::as_ref);
+            let gap = group(pair.base).zip(group(pair.other)).map_or(effect.abs(), |(a, b)| a.gap(b));
+            Borrowed { sd, source, times: gap / sd }
         });
     }
 }

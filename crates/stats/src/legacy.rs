@@ -20,24 +20,38 @@ pub struct Group {
     pub variance: f64,
     /// Mean width of the printed intervals relative to their mid-points; 0 when unrounded.
     pub step: f64,
+    /// Means of the logs of the printed intervals' lower and upper ends; both are `mean` when unrounded.
+    pub ends: (f64, f64),
 }
 
 impl Group {
     /// Reduces a cell; values that have no logarithm are left out. `None` when nothing is left.
     pub fn of(cell: &Cell, quantum: Option<f64>) -> Option<Group> {
-        let usable: Vec<(f64, f64)> =
-            cell.observations.iter().filter_map(|o| midpoint_and_step(o, quantum)).collect();
+        let usable: Vec<(f64, f64)> = cell.observations.iter().filter_map(|o| ends(o, quantum)).collect();
         if usable.is_empty() {
             return None;
         }
-        let logs: Vec<f64> = usable.iter().map(|(mid, _)| mid.ln()).collect();
-        let mut step = usable.iter().map(|(_, step)| step).sum::<f64>() / usable.len() as f64;
+        let midpoint = |&(lo, hi): &(f64, f64)| (lo + hi) / 2.0;
+        let average =
+            |of: fn(&(f64, f64)) -> f64| mean_and_variance(&usable.iter().map(of).collect::<Vec<_>>()).0;
+        let logs: Vec<f64> = usable.iter().map(|end| midpoint(end).ln()).collect();
+        let mut step = average(|(lo, hi)| 2.0 * (hi - lo) / (lo + hi));
         let (mean, variance) = mean_and_variance(&logs);
         if step == 0.0 && logs.len() > 1 && variance == 0.0 {
-            let values: Vec<f64> = usable.iter().map(|(mid, _)| *mid).collect();
-            step = visible_quantum(&values) / values[0];
+            let value = midpoint(&usable[0]);
+            step = visible_quantum(&[value]) / value;
         }
-        Some(Group { logs, mean, variance, step })
+        // an interval that reaches zero has no lower log; its mid-point stands in
+        let low = average(|(lo, hi)| if *lo > 0.0 { lo.ln() } else { ((lo + hi) / 2.0).ln() });
+        let ends = (low, average(|(_, hi)| hi.ln()));
+        Some(Group { logs, mean, variance, step, ends })
+    }
+
+    /// How far the printed intervals of two groups are apart, as a log ratio: 0 when they overlap or touch.
+    pub fn gap(&self, other: &Group) -> f64 {
+        let gap = (self.ends.0 - other.ends.1).max(other.ends.0 - self.ends.1);
+        // ends that are one and the same number may differ in the last bits of their logs
+        if gap > 1e-9 { gap } else { 0.0 }
     }
 
     /// Number of runs.
@@ -57,7 +71,8 @@ impl Group {
     }
 }
 
-fn midpoint_and_step(observation: &Observation, quantum: Option<f64>) -> Option<(f64, f64)> {
+/// The interval in which a usable observation lay.
+fn ends(observation: &Observation, quantum: Option<f64>) -> Option<(f64, f64)> {
     let (lo, hi) = match (observation.printed, quantum) {
         (Some(printed), _) => printed,
         (None, Some(q)) => (observation.value - q / 2.0, observation.value + q / 2.0),
@@ -66,7 +81,7 @@ fn midpoint_and_step(observation: &Observation, quantum: Option<f64>) -> Option<
     let mid = (lo + hi) / 2.0;
     let usable =
         observation.value.is_finite() && observation.value > 0.0 && mid.is_finite() && mid > 0.0 && hi >= lo;
-    usable.then(|| (mid, (hi - lo) / mid))
+    usable.then_some((lo, hi))
 }
 
 /// Spread pooled over all configurations of the file.

@@ -82,22 +82,23 @@ fn best_cut(sorted: &[f64]) -> Option<usize> {
     best.map(|(_, cut)| cut)
 }
 
-/// Looks for two modes in the values of all `cells`, then (with more than two) in those of the pair alone.
+/// Looks for two modes in the values of all `cells` together, then says how `base` and `other` share them; `None` also
+/// when those two are in one mode only.
 pub fn find(cells: &[Cell], base: usize, other: usize) -> Option<Modes> {
     let logs: Vec<Vec<f64>> = cells.iter().map(logs_of).collect();
     let step = cells.iter().map(largest_step).fold(0.0, f64::max);
-    let pair = [logs[base].clone(), logs[other].clone()];
-    let threshold = split(&logs, step).or_else(|| if logs.len() > 2 { split(&pair, step) } else { None })?;
+    let threshold = split(&logs, step)?;
+    let pair = [&logs[base], &logs[other]];
     let share = |logs: &[f64]| Share {
         count: logs.iter().filter(|&&x| x > threshold).count() as u64,
         total: logs.len() as u64,
     };
-    let (base_high, other_high) = (share(&pair[0]), share(&pair[1]));
+    let (base_high, other_high) = (share(pair[0]), share(pair[1]));
     let members = base_high.count + other_high.count;
     if members == 0 || members == base_high.total + other_high.total {
         return None;
     }
-    let all: Vec<f64> = pair.iter().flatten().copied().collect();
+    let all: Vec<f64> = pair.into_iter().flatten().copied().collect();
     let (low, high): (Vec<f64>, Vec<f64>) = all.iter().partition(|&&x| x <= threshold);
     let p_shares = fisher::two_sided_p(base_high, other_high);
     Some(Modes {
@@ -107,7 +108,7 @@ pub fn find(cells: &[Cell], base: usize, other: usize) -> Option<Modes> {
         other_high,
         p_shares,
         p_shares_adjusted: p_shares,
-        within: within_mode_ratio(&pair[0], &pair[1], threshold),
+        within: within_mode_ratio(pair[0], pair[1], threshold),
     })
 }
 

@@ -13,6 +13,11 @@ use crate::{blocks, drift, equivalence, estimate, legacy, modes, shares, stoppin
 /// Share of samples beyond which setting them aside would leave too little: everything stays, the row is flagged.
 const DISTURBED: f64 = 0.30;
 
+/// A single run beyond this many borrowed deviations is worth a second one.
+const RERUN: f64 = 2.5;
+/// A single run beyond this many is marked extreme.
+const EXTREME: f64 = 10.0;
+
 /// One side of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Side {
@@ -300,7 +305,7 @@ pub(crate) fn judge(pair: &Pair<'_>, metric: &Measured, draft: &Draft, row: &mut
             (None, Evidence::Contrast(contrast), _) => {
                 stopping::more_runs(contrast, draft.margin, pair.family, pair.alpha)
             }
-            (None, Evidence::OneRun(effect), Some(noise)) => {
+            (None, Evidence::OneRun(effect), Some(noise)) if noise.times > 0.0 => {
                 let target = effect.abs().max(draft.margin.ln_1p());
                 let sd = noise.sd * std::f64::consts::SQRT_2;
                 let family = pair.table.metrics.len();
@@ -375,10 +380,10 @@ fn is_rounding(draft: &Draft, pair: &Pair<'_>) -> bool {
 fn one_run(row: &Row) -> String {
     match row.borrowed {
         Some(noise) if noise.times == 0.0 => {
-            "one run: the rounding intervals touch, no information".to_owned()
+            "one run: the printed intervals touch, no information".to_owned()
         }
         Some(noise) => {
-            let rerun = if noise.times > 3.0 { ", worth a rerun" } else { "" };
+            let rerun = if noise.times > RERUN { ", worth a rerun" } else { "" };
             format!("one run: {:.1} times the noise {}{rerun}", noise.times, noise.source)
         }
         None => "one run: no noise to hold it against".to_owned(),
@@ -399,6 +404,7 @@ fn flags(pair: &Pair<'_>, metric: &Measured, draft: &Draft, row: &Row) -> Vec<Fl
     let contrast = matches!(draft.evidence, Evidence::Contrast(_));
     let moved =
         matches!(row.verdict, Verdict::Better | Verdict::Worse | Verdict::Differs) || row.exact_worse();
+    let touching = row.borrowed.is_some_and(|noise| noise.times == 0.0);
     let disturbed =
         row.set_aside.is_some_and(|t| t.base.fraction() > DISTURBED || t.other.fraction() > DISTURBED);
     let set = [
@@ -406,10 +412,10 @@ fn flags(pair: &Pair<'_>, metric: &Measured, draft: &Draft, row: &Row) -> Vec<Fl
         (Flag::TwoModes, row.modes.is_some()),
         (Flag::Drift, row.drift.is_some_and(|drift| drift.found())),
         (Flag::Tail, row.tail.is_some_and(|tail| tail.differs())),
-        (Flag::Rounding, row.verdict == Verdict::Inconclusive && contrast && is_rounding(draft, pair)),
+        (Flag::Rounding, row.verdict == Verdict::Inconclusive && (touching || is_rounding(draft, pair))),
         (Flag::OneRun, matches!(draft.evidence, Evidence::OneRun(_))),
         (Flag::Suggestive, contrast && draft.n < 3 && (draft.equivalent || draft.different)),
-        (Flag::Extreme, row.borrowed.is_some_and(|noise| noise.times > 10.0)),
+        (Flag::Extreme, row.borrowed.is_some_and(|noise| noise.times > EXTREME)),
         (Flag::OneBoot, configurations.iter().any(|c| c.one_boot)),
         (Flag::OneBuild, configurations.iter().any(|c| c.one_build)),
         (Flag::Disturbed, metric.screened && disturbed),

@@ -126,7 +126,7 @@ fn over_sittings(metric: &Measured, sides: &[Option<Side>], base: usize, other: 
         let (mean, variance) = mean_and_variance(&side.means);
         // sittings aren't printed numbers; the digits matter only where nothing moved at all
         let step = if variance == 0.0 { Group::of(cell, metric.quantum)?.step } else { 0.0 };
-        Some(Group { logs: side.means.clone(), mean, variance, step })
+        Some(Group { logs: side.means.clone(), mean, variance, step, ends: (mean, mean) })
     };
     let groups: Vec<Option<Group>> = sides.iter().zip(&metric.cells).map(group).collect();
     legacy::contrast(&groups, base, other).map(|contrast| Contrast { unit: Unit::Sittings, ..contrast })
