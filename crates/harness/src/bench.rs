@@ -1,5 +1,6 @@
 //! The worker's side of one invocation: calibrate, warm up, take samples with witnesses, make the declared numbers.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use environment::Root;
@@ -27,7 +28,7 @@ pub struct Timer {
     ticks: u64,
     sections: u32,
     worked: Option<f64>,
-    also: Vec<(&'static str, Also)>,
+    also: Vec<(Cow<'static, str>, Also)>,
 }
 
 /// A further metric of the same batch.
@@ -78,13 +79,13 @@ impl Timer {
     }
 
     /// The same time over another amount of work is a sample of a further declared metric.
-    pub fn also_per(&mut self, metric: &'static str, amount: f64) {
-        self.also.push((metric, Also::Work(amount)));
+    pub fn also_per(&mut self, metric: impl Into<Cow<'static, str>>, amount: f64) {
+        self.also.push((metric.into(), Also::Work(amount)));
     }
 
     /// A sample of a further declared metric, in its own unit.
-    pub fn also(&mut self, metric: &'static str, value: f64) {
-        self.also.push((metric, Also::Value(value)));
+    pub fn also(&mut self, metric: impl Into<Cow<'static, str>>, value: f64) {
+        self.also.push((metric.into(), Also::Value(value)));
     }
 }
 
@@ -174,6 +175,7 @@ impl<'a> Bench<'a> {
             .ok_or_else(|| Stop::fail(format!("{metric} is measured but not declared")))?;
         let slice = self.job.slice_ns as f64 / f64::from(self.benchmark.parts.max(1));
         let iterations = match self.job.iterations.get(metric) {
+            _ if declared.single_shot.is_some() => 1,
             Some(&known) => {
                 self.batch(&mut batch, known.min(most))?;
                 known.min(most)
@@ -259,7 +261,8 @@ impl<'a> Bench<'a> {
         let mut work_done = 0.0;
         let start = self.job.clock.stamp();
         let mut taken = 0;
-        while taken < MIN_SAMPLES
+        let fewest = declared.single_shot.unwrap_or(MIN_SAMPLES);
+        while taken < fewest
             || (taken < MAX_SAMPLES && self.job.clock.ns(self.job.clock.stamp() - start) < slice_ns)
         {
             let before = self.witness.read();
@@ -276,12 +279,12 @@ impl<'a> Bench<'a> {
                 series.disturbed.push(taken as u32);
             }
             for (metric, also) in timer.also {
-                let unit = self.benchmark.find(metric).map_or(Unit::NS, |d| d.metric.unit.clone());
+                let unit = self.benchmark.find(&metric).map_or(Unit::NS, |d| d.metric.unit.clone());
                 let value = match also {
                     Also::Work(amount) => value_of(&unit, elapsed, amount),
                     Also::Value(value) => value,
                 };
-                let series = self.series.entry(metric.to_owned()).or_default();
+                let series = self.series.entry(metric.into_owned()).or_default();
                 series.samples.push(value);
                 series.iterations = Some(iterations);
             }

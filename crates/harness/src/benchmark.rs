@@ -27,6 +27,9 @@ pub struct Declared {
     pub tails: bool,
     /// Fewest clock cycles one unit of work can take; a smaller value is impossible and refused.
     pub floor_cycles: f64,
+    /// One operation per sample, no warm-up, and at least this many samples: operations of milliseconds with a dear
+    /// set-up.
+    pub single_shot: Option<usize>,
 }
 
 /// A time per operation in ns, smaller is better: the 25th percentile of samples, screened by cause.
@@ -45,6 +48,7 @@ pub fn time(name: impl Into<String>, per: &str, doc: impl Into<String>) -> Decla
         screened: true,
         tails: false,
         floor_cycles: 1.0,
+        single_shot: None,
     }
 }
 
@@ -80,6 +84,13 @@ impl Declared {
     /// Also yields `.p99` and `.p999` of single operations.
     pub fn with_tails(mut self) -> Self {
         self.tails = true;
+        self
+    }
+
+    /// Every sample is one operation, without calibration or warm-up, and as few as `fewest` samples are enough: for
+    /// operations of milliseconds whose set-up is dear.
+    pub fn single_shot(mut self, fewest: usize) -> Self {
+        self.single_shot = Some(fewest.max(1));
         self
     }
 

@@ -6,7 +6,10 @@
 mod ctx;
 mod ipc;
 mod placed;
+mod proc;
+mod readiness;
 mod shared;
+mod signal;
 mod switches;
 mod syscall;
 mod wake;
@@ -25,6 +28,9 @@ pub struct Section {
 pub fn sections() -> Vec<Section> {
     vec![
         Section { title: "System calls", benchmarks: syscall::benchmarks() },
+        Section { title: "Select, poll, epoll", benchmarks: readiness::benchmarks() },
+        Section { title: "Signals", benchmarks: signal::benchmarks() },
+        Section { title: "Processes and threads", benchmarks: proc::benchmarks() },
         Section { title: "Context switch", benchmarks: ctx::benchmarks() },
         Section { title: "Wake-up", benchmarks: wake::benchmarks() },
         Section { title: "Local communication", benchmarks: ipc::benchmarks() },
