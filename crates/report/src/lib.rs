@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod compare;
 mod interval;
 mod number;
 mod rows;

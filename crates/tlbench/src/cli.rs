@@ -16,6 +16,8 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Run(cmd::run::Args),
+    Compare(cmd::compare::Args),
+    Explain(cmd::explain::Args),
     List(cmd::list::Args),
     Show(cmd::show::Args),
     Env(cmd::env::Args),
@@ -26,6 +28,8 @@ enum Command {
 pub fn run() -> Outcome {
     match Cli::parse().command {
         Command::Run(args) => cmd::run::run(args),
+        Command::Compare(args) => cmd::compare::run(&args),
+        Command::Explain(args) => cmd::explain::run(&args),
         Command::List(args) => cmd::list::run(&args),
         Command::Show(args) => cmd::show::run(&args),
         Command::Env(args) => cmd::env::run(&args),

@@ -6,10 +6,12 @@
 mod cli;
 mod cmd;
 mod exit;
+mod inputs;
 mod measure;
 mod output;
 mod select;
 mod terminal;
+mod verdict;
 
 use std::process::ExitCode;
 

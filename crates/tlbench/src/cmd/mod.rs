@@ -1,7 +1,9 @@
 //! The sub-commands, one file each.
 
+pub mod compare;
 pub mod doctor;
 pub mod env;
+pub mod explain;
 pub mod list;
 pub mod run;
 pub mod show;

@@ -1,0 +1,95 @@
+//! `tlbench compare`: verdicts on stored numbers, ours and other tools'.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use report::compare::{Gathered, gather, history};
+use serde_json::json;
+
+use crate::exit::Outcome;
+use crate::inputs;
+use crate::verdict::VerdictArgs;
+
+/// Compare records and results of other tools, with verdicts that hold
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    pub from: From,
+    #[command(flatten)]
+    pub verdict: VerdictArgs,
+}
+
+/// Which numbers, which pairs.
+#[derive(clap::Args)]
+pub struct From {
+    /// Records, results of other tools, directories of either (one configuration each), or - for standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// The configuration the others are compared with; the first without
+    #[arg(long, value_name = "LABEL")]
+    base: Option<String>,
+    /// Compare every pair
+    #[arg(long)]
+    all_pairs: bool,
+    /// Earlier records of one configuration on this machine: what sittings differ by
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    history: Vec<PathBuf>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Outcome {
+    let (gathered, pairs) = args.from.read(&args.verdict)?;
+    let options = args.verdict.options(&gathered.not_comparable)?;
+    let report = stats::compare(&gathered.table, &pairs, &options);
+    args.verdict.print(&gathered, &report, json!({}))
+}
+
+impl From {
+    /// Reads the files and finds the pairs.
+    pub fn read(&self, verdict: &VerdictArgs) -> anyhow::Result<(Gathered, Vec<(usize, usize)>)> {
+        let known = match self.history.as_slice() {
+            [] => Default::default(),
+            files => history(&inputs::read(files)?.0),
+        };
+        let rules = verdict.rules(known)?;
+        let (records, notes) = inputs::read(&self.files)?;
+        let mut gathered = gather(&records, &rules);
+        gathered.notes.extend(notes);
+        let pairs = self.pairs(&gathered)?;
+        if gathered.table.metrics.is_empty() {
+            bail!("no metric is left to compare; check --only");
+        }
+        Ok((gathered, pairs))
+    }
+
+    fn pairs(&self, gathered: &Gathered) -> anyhow::Result<Vec<(usize, usize)>> {
+        let names: Vec<&str> = gathered.table.configurations.iter().map(|c| c.name.as_str()).collect();
+        let base = match &self.base {
+            None => 0,
+            Some(wanted) => find(&names, wanted)
+                .with_context(|| format!("no configuration {wanted}; there are: {}", names.join(", ")))?,
+        };
+        if names.len() < 2 {
+            bail!("only one configuration ({}); give another file to compare it with", names.join(", "));
+        }
+        let mut order: Vec<usize> = (0..names.len()).collect();
+        order.remove(base);
+        order.insert(0, base);
+        Ok(if self.all_pairs {
+            (0..order.len()).flat_map(|i| (i + 1..order.len()).map(move |j| (i, j))).map(|(i, j)| (order[i], order[j])).collect()
+        } else {
+            order[1..].iter().map(|&other| (base, other)).collect()
+        })
+    }
+}
+
+/// The configuration of that name, or the only one that begins like it.
+fn find(names: &[&str], wanted: &str) -> Option<usize> {
+    names.iter().position(|name| *name == wanted).or_else(|| {
+        let mut like = names.iter().enumerate().filter(|(_, name)| name.starts_with(wanted));
+        match (like.next(), like.next()) {
+            (Some((at, _)), None) => Some(at),
+            _ => None,
+        }
+    })
+}
