@@ -86,6 +86,12 @@ impl Coordinator {
         self.ipc_key
     }
 
+    /// Keeps a shell command that puts back what a set-up changed, in case this process is killed; empty when there is
+    /// nothing to put back.
+    pub fn keep_undo(&mut self, command: &str) {
+        self.janitor.undo(command);
+    }
+
     /// Runs workers of another binary of this program (`ab --a-bin`).
     pub fn set_program(&mut self, program: impl Into<OsString>) {
         self.program = program.into();

@@ -41,6 +41,14 @@ impl Janitor {
         }
     }
 
+    /// Tells it the shell command that puts back what was changed; run once the coordinator is gone, unless replaced by
+    /// an empty one before.
+    pub fn undo(&mut self, command: &str) {
+        if let Some(tell) = &mut self.tell {
+            let _ = tell.write_all(&[b"undo ", command.replace('\n', ";").as_bytes(), b"\n"].concat());
+        }
+    }
+
     /// Tells it the run's scratch directory, before it is made.
     pub fn scratch(&mut self, path: &Path) {
         if let Some(tell) = &mut self.tell {
@@ -76,9 +84,12 @@ fn serve(pipe: OwnedFd, ipc_key: i32) -> ! {
     }
     let mut group = 0;
     let mut scratch = None;
+    let mut undo = Vec::new();
     for line in BufReader::new(File::from(pipe)).split(b'\n').map_while(Result::ok) {
         if let Some(path) = line.strip_prefix(b"scratch ") {
             scratch = Some(PathBuf::from(OsStr::from_bytes(path)));
+        } else if let Some(command) = line.strip_prefix(b"undo ") {
+            undo = command.to_vec();
         } else if let Some(told) = line.strip_prefix(b"group ") {
             group = std::str::from_utf8(told).ok().and_then(|t| t.parse::<i32>().ok()).unwrap_or(0);
         }
@@ -86,6 +97,9 @@ fn serve(pipe: OwnedFd, ipc_key: i32) -> ! {
     if group > 1 {
         // SAFETY: a negative pid addresses the process group told to us.
         unsafe { libc::kill(-group, libc::SIGKILL) };
+    }
+    if !undo.is_empty() {
+        let _ = std::process::Command::new("/bin/sh").arg("-c").arg(OsStr::from_bytes(&undo)).status();
     }
     remove_ipc(ipc_key);
     if let Some(scratch) = scratch {

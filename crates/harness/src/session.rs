@@ -13,6 +13,9 @@ use crate::{Benchmark, Clock, Coordinator, Ended, Job, Placement, Signals, Worke
 /// A worker may take this much longer than its slice before it is killed, for set-up and slow machines.
 const DEADLINE_SLACK: Duration = Duration::from_secs(20);
 
+/// This very program, also after its file was replaced.
+const OWN_PROGRAM: &str = "/proc/self/exe";
+
 /// What differs between the configurations of one sitting, seen from a worker.
 #[derive(Clone, Debug, Default)]
 pub struct Variant {
@@ -20,6 +23,8 @@ pub struct Variant {
     pub name: Option<String>,
     /// Environment variables added.
     pub environment: Vec<(String, String)>,
+    /// Another binary of this program to run workers of.
+    pub program: Option<std::path::PathBuf>,
 }
 
 /// One sitting.
@@ -161,6 +166,8 @@ impl Session {
             memory_limit: self.memory_limit,
         };
         let deadline = slice * 10 + DEADLINE_SLACK;
+        let program = variant.program.as_deref().unwrap_or(std::path::Path::new(OWN_PROGRAM));
+        self.coordinator.set_program(program);
         let outcome =
             self.coordinator.invoke(benchmark, &job, &variant.environment, padding, deadline, &self.signals);
         (outcome, cpus)

@@ -16,6 +16,8 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Run(cmd::run::Args),
+    Ab(cmd::ab::Args),
+    Aa(cmd::aa::Args),
     Compare(cmd::compare::Args),
     Explain(cmd::explain::Args),
     List(cmd::list::Args),
@@ -28,6 +30,8 @@ enum Command {
 pub fn run() -> Outcome {
     match Cli::parse().command {
         Command::Run(args) => cmd::run::run(args),
+        Command::Ab(args) => cmd::ab::run(&args),
+        Command::Aa(args) => cmd::aa::run(&args),
         Command::Compare(args) => cmd::compare::run(&args),
         Command::Explain(args) => cmd::explain::run(&args),
         Command::List(args) => cmd::list::run(&args),

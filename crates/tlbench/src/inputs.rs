@@ -8,9 +8,9 @@ use record::Record;
 use record::import::{self, Imported, Options};
 use report::compare::Named;
 
-/// Reads every path (`-` is standard input, a directory is one configuration) into records. What was skipped is said on
-/// standard error.
-pub fn read(paths: &[PathBuf]) -> anyhow::Result<(Vec<Named>, Vec<String>)> {
+/// Reads every path (`-` is standard input, a directory is one configuration) into records; `runs` names runs of a
+/// foreign configuration. What was skipped is said on standard error.
+pub fn read(paths: &[PathBuf], runs: &[Runs]) -> anyhow::Result<(Vec<Named>, Vec<String>)> {
     let (own, foreign): (Vec<&PathBuf>, Vec<&PathBuf>) = paths.iter().partition(|path| is_record(path));
     let mut named = Vec::new();
     for path in own {
@@ -23,15 +23,33 @@ pub fn read(paths: &[PathBuf]) -> anyhow::Result<(Vec<Named>, Vec<String>)> {
     let mut notes = Vec::new();
     if !foreign.is_empty() {
         let foreign: Vec<PathBuf> = foreign.into_iter().cloned().collect();
-        let imported = import::read_paths(&foreign, &Options::default())?;
+        let imported = import::read_paths(&foreign, &Options { runs: runs.to_vec(), ..Options::default() })?;
         say_skipped(&imported);
         notes.extend(imported.notes);
-        named.extend(imported.records.into_iter().map(|record| Named { file: record.header.label.clone(), record }));
+        named.extend(
+            imported.records.into_iter().map(|record| Named { file: record.header.label.clone(), record }),
+        );
     }
     if named.is_empty() {
         bail!("no file given");
     }
     Ok((named, notes))
+}
+
+/// Runs of one configuration that are a configuration of their own: numbers from 1, and a name.
+pub type Runs = (std::ops::RangeInclusive<usize>, String);
+
+/// `before=1` or `after=2-3`.
+pub fn parse_runs(text: &str) -> Result<Runs, String> {
+    let wrong = || format!("{text}: write e.g. before=1 or after=2-3");
+    let (name, range) = text.rsplit_once('=').ok_or_else(wrong)?;
+    let (first, last) = range.split_once('-').unwrap_or((range, range));
+    match (first.trim().parse::<usize>(), last.trim().parse::<usize>()) {
+        (Ok(first), Ok(last)) if first >= 1 && first <= last && !name.is_empty() => {
+            Ok((first..=last, name.to_owned()))
+        }
+        _ => Err(wrong()),
+    }
 }
 
 /// Names skipped lines on standard error.

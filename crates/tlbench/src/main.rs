@@ -7,9 +7,11 @@ mod cli;
 mod cmd;
 mod exit;
 mod inputs;
+mod interleave;
 mod measure;
 mod output;
 mod select;
+mod state;
 mod terminal;
 mod verdict;
 

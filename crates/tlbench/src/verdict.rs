@@ -153,7 +153,9 @@ impl VerdictArgs {
 }
 
 fn parse_margin(text: &str) -> anyhow::Result<Margin> {
-    let wrong = || anyhow::anyhow!("--margin {text}: write 2%, 2%,5 (with a floor in the metric's unit) or 'GLOB=5%'");
+    let wrong = || {
+        anyhow::anyhow!("--margin {text}: write 2%, 2%,5 (with a floor in the metric's unit) or 'GLOB=5%'")
+    };
     let (metrics, rest) = match text.rsplit_once('=') {
         Some((glob, rest)) => (Some(Glob::new(glob).map_err(|_| wrong())?.compile_matcher()), rest),
         None => (None, text),
@@ -175,7 +177,9 @@ fn globs(patterns: &[String]) -> anyhow::Result<Vec<GlobMatcher>> {
     patterns
         .iter()
         .map(|pattern| {
-            Ok(Glob::new(pattern).map_err(|e| anyhow::anyhow!("{pattern}: not a glob: {e}"))?.compile_matcher())
+            Ok(Glob::new(pattern)
+                .map_err(|e| anyhow::anyhow!("{pattern}: not a glob: {e}"))?
+                .compile_matcher())
         })
         .collect()
 }

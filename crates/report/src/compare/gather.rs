@@ -168,7 +168,8 @@ fn boot_of(record: &Record) -> Option<String> {
 fn different_definitions(lines: &[&[(u32, &Invocation)]]) -> Option<String> {
     let versions: BTreeSet<(u32, &str)> =
         lines.iter().flat_map(|l| l.iter()).map(|(_, l)| (l.definition, l.unit.0.as_ref())).collect();
-    let text: Vec<String> = versions.iter().map(|(version, unit)| format!("version {version} in {unit}")).collect();
+    let text: Vec<String> =
+        versions.iter().map(|(version, unit)| format!("version {version} in {unit}")).collect();
     (versions.len() > 1).then(|| format!("defined differently ({})", text.join(", ")))
 }
 
@@ -186,8 +187,7 @@ fn measured(
     };
     let cells = lines.iter().map(|lines| cell(lines)).collect();
     let mut measured = Measured::new(name, direction, cells);
-    measured.control =
-        all().any(|line| line.control) || is_arithmetic_or_l1(name) || (rules.control)(name);
+    measured.control = all().any(|line| line.control) || is_arithmetic_or_l1(name) || (rules.control)(name);
     measured.expected = (rules.expect)(name);
     measured.gated = match &rules.gate {
         Some(gate) => gate(name),
@@ -216,8 +216,10 @@ fn cell(lines: &[(u32, &Invocation)]) -> Cell {
         rel_se_half_digit_pct: summary.rel_se_half_digit_pct,
         n: summary.n_runs,
     });
-    let observations =
-        lines.iter().filter(|(_, line)| line.status == Status::Ok).filter_map(|(s, line)| observation(*s, line));
+    let observations = lines
+        .iter()
+        .filter(|(_, line)| line.status == Status::Ok)
+        .filter_map(|(s, line)| observation(*s, line));
     Cell { observations: observations.collect(), summary }
 }
 
@@ -249,8 +251,10 @@ fn is_arithmetic_or_l1(name: &str) -> bool {
     let own = own.to_ascii_lowercase();
     let mut words = own.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let first = words.next().unwrap_or_default();
-    let operation = words.next().is_none_or(|word| OPERATIONS.iter().any(|o| o.starts_with(word) || word.starts_with(o)));
-    (KINDS.contains(&first) && operation && own.len() > first.len()) || matches!(own.as_str(), "l1" | "l1 $" | "bogomflops")
+    let operation =
+        words.next().is_none_or(|word| OPERATIONS.iter().any(|o| o.starts_with(word) || word.starts_with(o)));
+    (KINDS.contains(&first) && operation && own.len() > first.len())
+        || matches!(own.as_str(), "l1" | "l1 $" | "bogomflops")
 }
 
 #[cfg(test)]
@@ -259,7 +263,13 @@ mod tests {
 
     #[test]
     fn controls_are_known_by_name() {
-        for name in ["lmbench/integer add", "lmbench/int64 bit", "lmbench/double bogo", "lmbench/float div", "lmbench/L1"] {
+        for name in [
+            "lmbench/integer add",
+            "lmbench/int64 bit",
+            "lmbench/double bogo",
+            "lmbench/float div",
+            "lmbench/L1",
+        ] {
             assert!(is_arithmetic_or_l1(name), "{name}");
         }
         for name in ["lmbench/null call", "lmbench/L2", "lmbench/main mem", "perf/integer add"] {

@@ -53,10 +53,8 @@ pub fn different_machines(environments: &[(String, bool, Value)]) -> Vec<String>
     let foreign: Vec<_> = environments.iter().filter(|(_, foreign, _)| *foreign).collect();
     let mut why = Vec::new();
     for key in IDENTITY {
-        let values: Vec<(&str, &Value)> = foreign
-            .iter()
-            .filter_map(|(name, _, env)| Some((name.as_str(), field(env, key)?)))
-            .collect();
+        let values: Vec<(&str, &Value)> =
+            foreign.iter().filter_map(|(name, _, env)| Some((name.as_str(), field(env, key)?))).collect();
         if values.windows(2).any(|pair| !agree(pair[0].1, pair[1].1)) {
             let list: Vec<String> = values.iter().map(|(name, value)| format!("{name} {value}")).collect();
             why.push(format!("{key} differs: {}", list.join(", ")));
@@ -67,7 +65,10 @@ pub fn different_machines(environments: &[(String, bool, Value)]) -> Vec<String>
 
 fn field<'v>(environment: &'v Value, key: &str) -> Option<&'v Value> {
     let fields = environment.as_object()?;
-    fields.iter().find(|(name, _)| name.to_ascii_lowercase().trim_start_matches("lmbench/") == key).map(|(_, v)| v)
+    fields
+        .iter()
+        .find(|(name, _)| name.to_ascii_lowercase().trim_start_matches("lmbench/") == key)
+        .map(|(_, v)| v)
 }
 
 /// Equal, or numbers within 2 % (a clock measured by guess).

@@ -5,7 +5,11 @@ use stats::{Comparison, Row, Verdict};
 /// One sentence on a comparison of `base` and `other`.
 pub fn sentence(comparison: &Comparison, base: &str, other: &str, controlled: bool) -> String {
     let counts = &comparison.counts;
-    let word = match (comparison.comparable, counts.better + exact(comparison, true), counts.worse + exact(comparison, false)) {
+    let word = match (
+        comparison.comparable,
+        counts.better + exact(comparison, true),
+        counts.worse + exact(comparison, false),
+    ) {
         (false, _, _) => format!("{other} and {base} are not comparable"),
         (true, 0, 0) if counts.differs > 0 => format!("{other} differs from {base}"),
         (true, 0, 0) if counts.inconclusive == 0 => format!("{other} is equivalent to {base}"),

@@ -26,13 +26,20 @@ pub fn print_comparison(
     writeln!(out, "{}", sentence(comparison, name(comparison.base), name(comparison.other), controlled))?;
     print_differences(out, gathered, comparison)?;
     let groups: Vec<(&str, Vec<usize>)> = if by_verdict {
-        [Verdict::Worse, Verdict::Better, Verdict::Differs, Verdict::Exact, Verdict::Inconclusive, Verdict::Equivalent]
-            .into_iter()
-            .map(|verdict| {
-                let of = rows.iter().copied().filter(|&i| comparison.rows[i].verdict == verdict).collect();
-                (verdict.word(), of)
-            })
-            .collect()
+        [
+            Verdict::Worse,
+            Verdict::Better,
+            Verdict::Differs,
+            Verdict::Exact,
+            Verdict::Inconclusive,
+            Verdict::Equivalent,
+        ]
+        .into_iter()
+        .map(|verdict| {
+            let of = rows.iter().copied().filter(|&i| comparison.rows[i].verdict == verdict).collect();
+            (verdict.word(), of)
+        })
+        .collect()
     } else {
         vec![("all metrics", rows.to_vec())]
     };
@@ -93,7 +100,7 @@ fn print_group(
     let mut grid = Grid::new();
     grid.load_style(presets::NOTHING);
     grid.set_header(["metric", "base", "other", "unit", "change", "95 %", "p", "n", ""]);
-    let mut below = Vec::new();
+    let mut below: Vec<Vec<String>> = Vec::new();
     for &i in rows {
         let row = &comparison.rows[i];
         let note = if name_verdict { format!("{}; {}", row.verdict.word(), note(row)) } else { note(row) };
@@ -110,11 +117,9 @@ fn print_group(
             }),
             row.p_adjusted.map_or(String::new(), p_value),
             format!("{}+{}", row.base.n, row.other.n),
-            if fits { note.clone() } else { format!("({})", below.len() + 1) },
+            if fits { note.clone() } else { String::new() },
         ]);
-        if !fits {
-            below.push(format!("{}: {note}", row.metric));
-        }
+        below.push(if fits { Vec::new() } else { wrap(&note, 92) });
     }
     for column in [1, 2, 4, 5, 6, 7] {
         if let Some(column) = grid.column_mut(column) {
@@ -124,13 +129,10 @@ fn print_group(
     for column in grid.column_iter_mut() {
         column.set_padding((0, 1));
     }
-    for line in grid.lines() {
+    for (i, line) in grid.lines().enumerate() {
         writeln!(out, "  {}", line.trim_end())?;
-    }
-    for (i, note) in below.iter().enumerate() {
-        for (k, line) in wrap(note, 90).iter().enumerate() {
-            let mark = if k == 0 { format!("({})", i + 1) } else { String::new() };
-            writeln!(out, "  {mark:4} {line}")?;
+        for note in i.checked_sub(1).and_then(|row| below.get(row)).into_iter().flatten() {
+            writeln!(out, "      {note}")?;
         }
     }
     Ok(())
@@ -167,9 +169,14 @@ fn note(row: &Row) -> String {
                 None => parts.push(more),
             }
         }
-        _ => parts.extend(row.reason.clone()),
+        // The sentence above the table says it for all rows.
+        _ => parts.extend(row.reason.clone().filter(|reason| reason != "uncontrolled order")),
     }
-    let shown = |flag: &&Flag| !matches!(flag, Flag::RealButSmall | Flag::OneBoot | Flag::OneBuild | Flag::OneRun);
+    if let Some(pct) = row.survives_boot_sd_pct.filter(|pct| pct.is_finite()) {
+        parts.push(format!("holds to {} % boot SD", significant(pct, None)));
+    }
+    let shown =
+        |flag: &&Flag| !matches!(flag, Flag::RealButSmall | Flag::OneBoot | Flag::OneBuild | Flag::OneRun);
     let flags: Vec<&str> = row.flags.iter().filter(shown).map(|flag| flag.word()).collect();
     if !flags.is_empty() {
         parts.push(flags.join(" "));

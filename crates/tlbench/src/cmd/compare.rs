@@ -31,6 +31,9 @@ pub struct From {
     /// Compare every pair
     #[arg(long)]
     all_pairs: bool,
+    /// Names for runs of a file that holds one configuration, e.g. before=1 after=2-3
+    #[arg(long, value_name = "NAME=RUNS", value_parser = inputs::parse_runs, num_args = 1..)]
+    runs: Vec<inputs::Runs>,
     /// Earlier records of one configuration on this machine: what sittings differ by
     #[arg(long, value_name = "FILE", num_args = 1..)]
     history: Vec<PathBuf>,
@@ -49,17 +52,45 @@ impl From {
     pub fn read(&self, verdict: &VerdictArgs) -> anyhow::Result<(Gathered, Vec<(usize, usize)>)> {
         let known = match self.history.as_slice() {
             [] => Default::default(),
-            files => history(&inputs::read(files)?.0),
+            files => history(&inputs::read(files, &[])?.0),
         };
         let rules = verdict.rules(known)?;
-        let (records, notes) = inputs::read(&self.files)?;
+        let (records, mut notes) = inputs::read(&self.files, &self.runs)?;
         let mut gathered = gather(&records, &rules);
+        if let Some(runs) = self.first_against_later(&records, &gathered) {
+            notes.push(format!(
+                "one configuration ({}): its first run is the base, the later ones are compared with it; --runs names them",
+                gathered.table.configurations[0].name
+            ));
+            gathered = gather(&inputs::read(&self.files, &runs)?.0, &rules);
+        }
         gathered.notes.extend(notes);
         let pairs = self.pairs(&gathered)?;
         if gathered.table.metrics.is_empty() {
             bail!("no metric is left to compare; check --only");
         }
         Ok((gathered, pairs))
+    }
+
+    /// How to read a foreign file again that holds several runs of a single configuration.
+    fn first_against_later(
+        &self,
+        records: &[report::compare::Named],
+        gathered: &Gathered,
+    ) -> Option<Vec<inputs::Runs>> {
+        let [one] = records else { return None };
+        let [configuration] = gathered.table.configurations.as_slice() else { return None };
+        if one.record.header.plan.kind != "import" || !self.runs.is_empty() {
+            return None;
+        }
+        let runs: std::collections::BTreeSet<_> =
+            one.record.invocations.iter().map(|line| &line.sitting).collect();
+        let name = |which: &str| format!("{}, {which}", configuration.name);
+        match runs.len() {
+            0 | 1 => None,
+            2 => Some(vec![(1..=1, name("run 1")), (2..=2, name("run 2"))]),
+            n => Some(vec![(1..=1, name("run 1")), (2..=n, name(&format!("runs 2-{n}")))]),
+        }
     }
 
     fn pairs(&self, gathered: &Gathered) -> anyhow::Result<Vec<(usize, usize)>> {
@@ -76,7 +107,10 @@ impl From {
         order.remove(base);
         order.insert(0, base);
         Ok(if self.all_pairs {
-            (0..order.len()).flat_map(|i| (i + 1..order.len()).map(move |j| (i, j))).map(|(i, j)| (order[i], order[j])).collect()
+            (0..order.len())
+                .flat_map(|i| (i + 1..order.len()).map(move |j| (i, j)))
+                .map(|(i, j)| (order[i], order[j]))
+                .collect()
         } else {
             order[1..].iter().map(|&other| (base, other)).collect()
         })

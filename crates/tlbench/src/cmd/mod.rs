@@ -1,5 +1,7 @@
 //! The sub-commands, one file each.
 
+pub mod aa;
+pub mod ab;
 pub mod compare;
 pub mod doctor;
 pub mod env;

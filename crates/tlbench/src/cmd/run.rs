@@ -107,7 +107,8 @@ pub fn run(args: Args) -> Outcome {
     finish(&end, &output, args.json)
 }
 
-fn choose<'a>(all: &[&'a Benchmark], names: &[String]) -> anyhow::Result<Vec<&'a Benchmark>> {
+/// The benchmarks that yield a metric selected by `names`.
+pub fn choose<'a>(all: &[&'a Benchmark], names: &[String]) -> anyhow::Result<Vec<&'a Benchmark>> {
     let known: Vec<String> = all.iter().flat_map(|b| b.metrics()).map(|m| m.name).collect();
     let selection = Selection::parse(names, &known)?;
     Ok(all.iter().copied().filter(|b| b.metrics().iter().any(|m| selection.selects(&m.name))).collect())
@@ -132,7 +133,7 @@ fn finish(end: &RunEnd, output: &Output, json: bool) -> Outcome {
 }
 
 /// What one benchmark may map: three quarters of what is available, or of the cgroup's limit if that is less.
-fn memory_limit(environment: &serde_json::Value) -> u64 {
+pub fn memory_limit(environment: &serde_json::Value) -> u64 {
     let available = environment::Root::host()
         .keyed("/proc/meminfo", "MemAvailable")
         .ok()
