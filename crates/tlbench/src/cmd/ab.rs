@@ -216,6 +216,9 @@ impl How {
         let rules = verdict.rules(Default::default())?;
         let done =
             interleave::measure(&design, session, header, &mut output, &rules, &verdict.options(&[])?)?;
+        if done.failed > 0 {
+            eprintln!("tlbench: {} invocations failed; the record says why", done.failed);
+        }
         if let Some(path) = output.path() {
             eprintln!("record: {}", path.display());
         }

@@ -25,7 +25,8 @@ pub struct From {
     /// Records, results of other tools, directories of either (one configuration each), or - for standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// The configuration the others are compared with; the first without
+    /// The configuration the others are compared with; without, one called A, base, baseline, before, old or control,
+    /// or else the first (by name where the order was drawn)
     #[arg(long, value_name = "LABEL")]
     base: Option<String>,
     /// Compare every pair
@@ -96,7 +97,7 @@ impl From {
     fn pairs(&self, gathered: &Gathered) -> anyhow::Result<Vec<(usize, usize)>> {
         let names: Vec<&str> = gathered.table.configurations.iter().map(|c| c.name.as_str()).collect();
         let base = match &self.base {
-            None => 0,
+            None => default_base(&names, gathered.table.layout.controlled()),
             Some(wanted) => find(&names, wanted)
                 .with_context(|| format!("no configuration {wanted}; there are: {}", names.join(", ")))?,
         };
@@ -115,6 +116,14 @@ impl From {
             order[1..].iter().map(|&other| (base, other)).collect()
         })
     }
+}
+
+/// The base nobody named. Where the order of runs was drawn, which configuration stands first in a file is chance.
+fn default_base(names: &[&str], drawn_order: bool) -> usize {
+    const BASES: [&str; 6] = ["a", "base", "baseline", "before", "old", "control"];
+    let called = names.iter().position(|name| BASES.contains(&name.to_ascii_lowercase().as_str()));
+    let by_name = || (0..names.len()).min_by_key(|&i| names[i]);
+    called.or_else(|| drawn_order.then(by_name).flatten()).unwrap_or(0)
 }
 
 /// The configuration of that name, or the only one that begins like it.
