@@ -129,7 +129,8 @@ pub fn measure(
         // The next look must fit into what is left of the budget; blocks between looks change no verdict.
         let used = started.elapsed().as_secs_f64();
         let per_block = if block == 0 { 0.0 } else { (used - warm) / f64::from(block) };
-        if used + per_block > design.budget.as_secs_f64() && block > 0 {
+        let fixed = design.looks.is_empty();
+        if !fixed && used + per_block > design.budget.as_secs_f64() && block > 0 {
             break;
         }
         bar.set_message(format!("block {} of at most {}", block + 1, design.blocks));

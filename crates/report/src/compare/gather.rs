@@ -18,6 +18,8 @@ pub struct Named {
 }
 
 type Matches<'a> = Box<dyn Fn(&str) -> bool + 'a>;
+/// Margin (fraction) and floor (in the metric's unit) of a metric, where not the table's.
+type Margins<'a> = Box<dyn Fn(&str) -> (Option<f64>, Option<f64>) + 'a>;
 
 /// What the user said about metrics.
 pub struct Rules<'a> {
@@ -30,7 +32,7 @@ pub struct Rules<'a> {
     /// Metrics that count for the exit code; all that are no controls when `None`.
     pub gate: Option<Matches<'a>>,
     /// Margin (fraction) and floor (in the metric's unit) of a metric, where not the table's.
-    pub margin: Box<dyn Fn(&str) -> (Option<f64>, Option<f64>) + 'a>,
+    pub margin: Margins<'a>,
     /// Between-sitting deviation by metric, from this machine's history.
     pub history: BTreeMap<String, Tau>,
 }
