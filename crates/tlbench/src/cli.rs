@@ -15,8 +15,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Run(cmd::run::Args),
-    Ab(cmd::ab::Args),
+    Run(Box<cmd::run::Args>),
+    Ab(Box<cmd::ab::Args>),
     Aa(cmd::aa::Args),
     Compare(cmd::compare::Args),
     Explain(cmd::explain::Args),
@@ -29,7 +29,7 @@ enum Command {
 /// Parses the command line and runs the command.
 pub fn run() -> Outcome {
     match Cli::parse().command {
-        Command::Run(args) => cmd::run::run(args),
+        Command::Run(args) => cmd::run::run(*args),
         Command::Ab(args) => cmd::ab::run(&args),
         Command::Aa(args) => cmd::aa::run(&args),
         Command::Compare(args) => cmd::compare::run(&args),

@@ -277,8 +277,9 @@ impl Turns<'_, '_> {
         let decided = stats::stopping::decided(&report.comparisons);
         for (benchmark, done) in self.design.benchmarks.iter().zip(&mut self.decided) {
             let names: Vec<String> = benchmark.metrics().into_iter().map(|m| m.name).collect();
-            let own = gathered.table.metrics.iter().zip(&decided).filter(|(m, _)| names.contains(&m.name));
-            *done = own.map(|(_, decided)| *decided).all(|decided| decided);
+            let mut own =
+                gathered.table.metrics.iter().zip(&decided).filter(|(m, _)| names.contains(&m.name));
+            *done = own.all(|(_, decided)| *decided);
         }
     }
 }
