@@ -56,6 +56,15 @@ pub(crate) fn section(root: &Root, mounts: &[Mount], directory: Option<&Path>) -
     section.into()
 }
 
+/// Type of the file system that holds `path`, as the mount table spells it (`ext4`, `tmpfs`).
+pub fn filesystem_type(root: &Root, path: &Path) -> Result<String, Missing> {
+    let mounts = crate::mounts::read(root);
+    let mount = holding(&mounts, &absolute(path));
+    mount
+        .map(|mount| mount.kind.clone())
+        .ok_or_else(|| Missing::because(format!("no mount in /proc/self/mountinfo holds {}", path.display())))
+}
+
 fn absolute(directory: &Path) -> PathBuf {
     std::path::absolute(directory).unwrap_or_else(|_| directory.to_path_buf())
 }

@@ -44,6 +44,7 @@ use serde_json::{Value, json};
 pub use cpulist::{format_cpu_list, parse_cpu_list};
 pub use diff::{Difference, diff, identity};
 pub use doctor::{Finding, Severity, doctor};
+pub use filesystem::filesystem_type;
 pub use root::{Missing, Root};
 pub use section::{known, reason_of};
 pub use topology::{Cache, Cpu, Node, Placement, Topology};

@@ -1,6 +1,5 @@
 //! The worker's side of one invocation: calibrate, warm up, take samples with witnesses, make the declared numbers.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use environment::Root;
@@ -28,13 +27,15 @@ pub struct Timer {
     ticks: u64,
     sections: u32,
     worked: Option<f64>,
-    also: Vec<(Cow<'static, str>, Also)>,
+    also: Vec<(String, Also)>,
 }
 
 /// A further metric of the same batch.
 enum Also {
     /// The same time, over another amount of work.
     Work(f64),
+    /// A time of its own, ns, over an amount of work.
+    Time(f64, f64),
     /// A value of its own.
     Value(f64),
 }
@@ -79,13 +80,23 @@ impl Timer {
     }
 
     /// The same time over another amount of work is a sample of a further declared metric.
-    pub fn also_per(&mut self, metric: impl Into<Cow<'static, str>>, amount: f64) {
-        self.also.push((metric.into(), Also::Work(amount)));
+    pub fn also_per(&mut self, metric: &str, amount: f64) {
+        self.also.push((metric.to_owned(), Also::Work(amount)));
     }
 
     /// A sample of a further declared metric, in its own unit.
-    pub fn also(&mut self, metric: impl Into<Cow<'static, str>>, value: f64) {
-        self.also.push((metric.into(), Also::Value(value)));
+    pub fn also(&mut self, metric: &str, value: f64) {
+        self.also.push((metric.to_owned(), Also::Value(value)));
+    }
+
+    /// Runs `section` on the clock as a sample of a further declared metric, over `amount` of its work. The time does
+    /// not count for this batch's own metric.
+    pub fn time_as<T>(&mut self, metric: &str, amount: f64, section: impl FnOnce() -> T) -> T {
+        let start = self.clock.stamp();
+        let result = section();
+        let elapsed = self.clock.ns(self.clock.stamp().saturating_sub(start)) - self.clock.cost_ns;
+        self.also.push((metric.to_owned(), Also::Time(elapsed, amount)));
+        result
     }
 }
 
@@ -279,12 +290,17 @@ impl<'a> Bench<'a> {
                 series.disturbed.push(taken as u32);
             }
             for (metric, also) in timer.also {
-                let unit = self.benchmark.find(&metric).map_or(Unit::NS, |d| d.metric.unit.clone());
+                let other = self.benchmark.find(&metric);
+                let unit = other.map_or(Unit::NS, |d| d.metric.unit.clone());
                 let value = match also {
                     Also::Work(amount) => value_of(&unit, elapsed, amount),
+                    Also::Time(ns, amount) => value_of(&unit, ns, amount),
                     Also::Value(value) => value,
                 };
-                let series = self.series.entry(metric.into_owned()).or_default();
+                let series = self.series.entry(metric).or_default();
+                if disturbed && other.is_some_and(|d| d.screened) {
+                    series.disturbed.push(series.samples.len() as u32);
+                }
                 series.samples.push(value);
                 series.iterations = Some(iterations);
             }

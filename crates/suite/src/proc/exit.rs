@@ -48,7 +48,7 @@ fn run(bench: &mut Bench, name: &str, bytes: u64) -> Result<(), Stop> {
         filled
             .read_exact(&mut pages)
             .map_err(|_| Stop::skip(format!("{} MiB can't be filled", bytes >> 20)))?;
-        timer.also_per(per_page.clone(), u64::from_ne_bytes(pages) as f64);
+        timer.also_per(&per_page, u64::from_ne_bytes(pages) as f64);
         timer.time(|| {
             go.write_all(&[1]).map_err(|e| Stop::fail(e.to_string()))?;
             child.join()

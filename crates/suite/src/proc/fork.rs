@@ -72,7 +72,7 @@ fn run_resident(bench: &mut Bench, name: &str, bytes: u64) -> Result<(), Stop> {
     // The first fork marks every page read-only in the parent; later ones find that done.
     fork_and_reap()?;
     bench.measure(name, |_, timer| {
-        timer.also_per(per_page.clone(), pages as f64);
+        timer.also_per(&per_page, pages as f64);
         timer.time(fork_and_reap)
     })
 }
