@@ -4,6 +4,7 @@
 //! the work was done. A new benchmark is one new file plus one line in its folder's list.
 
 mod ctx;
+mod fs;
 mod ipc;
 mod placed;
 mod proc;
@@ -12,6 +13,7 @@ mod shared;
 mod signal;
 mod switches;
 mod syscall;
+mod vm;
 mod wake;
 
 use harness::Benchmark;
@@ -34,5 +36,7 @@ pub fn sections() -> Vec<Section> {
         Section { title: "Context switch", benchmarks: ctx::benchmarks() },
         Section { title: "Wake-up", benchmarks: wake::benchmarks() },
         Section { title: "Local communication", benchmarks: ipc::benchmarks() },
+        Section { title: "Files", benchmarks: fs::benchmarks() },
+        Section { title: "Memory map", benchmarks: vm::benchmarks() },
     ]
 }

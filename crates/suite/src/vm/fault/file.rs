@@ -1,0 +1,100 @@
+//! `vm.fault.file`: a page of a cached file is touched for the first time.
+//!
+//! Timed: one byte read in each fault-around window of a mapping of a file in the test directory, whose pages are
+//! all in the page cache. The kernel maps the neighbours too (`fault_around_bytes`, usually 64 KiB): the first touch
+//! of a fresh mapping shows how many pages, and the loop steps over them. Per fault, and `.page` per page mapped.
+//! Proof: `getrusage` counts exactly one minor fault per touch; `/proc/self/pagemap` counts the pages.
+//! Pitfalls: "page fault" tables that touch every page and divide by pages show a sixteenth of a fault.
+
+use std::fs::{File, OpenOptions};
+
+use environment::Root;
+use harness::prelude::*;
+
+use super::{note_base_pages, per_page};
+use crate::vm::mapping::{Mapping, check_faults, minor_faults, only_base_pages, page_bytes, table_bytes};
+use crate::vm::pagemap::{Pagemap, folio_bytes};
+
+const NAME: &str = "vm.fault.file";
+const FILE_BYTES: usize = 8 << 20;
+
+/// The benchmark.
+pub fn benchmark() -> Benchmark {
+    Benchmark::new(NAME, run)
+        .metric(time(
+            NAME,
+            "fault",
+            "First read in a fault-around window of a mapped file that is in the page cache.",
+        ))
+        .metric(per_page(NAME))
+        .memory(16 << 20)
+}
+
+fn run(bench: &mut Bench) -> Result<(), Stop> {
+    only_base_pages()?;
+    let file = cached_file(&bench.job().scratch.join("mapped"))?;
+    let map = Mapping::of_file(&file, FILE_BYTES)?;
+    let page = page_bytes();
+    let mut pagemap = Pagemap::open(FILE_BYTES / page)?;
+    map.read_byte(0);
+    let around = pagemap.present(&map, 0, FILE_BYTES)?.max(1) as usize;
+    let window = (around * page).next_power_of_two();
+    note(bench, &map, around);
+    // The first window of each page table stays mapped.
+    let starts: Vec<usize> = (0..FILE_BYTES).step_by(window).collect();
+    let (kept, touched): (Vec<usize>, Vec<usize>) =
+        starts.iter().partition(|&&at| at == 0 || (map.address() + at) % table_bytes() == 0);
+    if touched.is_empty() {
+        return Err(Stop::skip(format!(
+            "one fault maps {around} pages: all of the {FILE_BYTES}-byte test file"
+        )));
+    }
+    let mut mapped = (0, 0);
+    bench.measure_up_to(NAME, touched.len() as u64, |faults, timer| {
+        map.drop_pages(0, FILE_BYTES)?;
+        for &at in &kept {
+            map.read_byte(at);
+        }
+        let already = pagemap.present(&map, 0, FILE_BYTES)?;
+        let starts = &touched[..faults as usize];
+        let before = minor_faults();
+        timer.time(|| {
+            for &at in starts {
+                map.read_byte(at);
+            }
+        });
+        check_faults(minor_faults() - before, faults)?;
+        let pages = pagemap.present(&map, 0, FILE_BYTES)? - already;
+        timer.also_per("vm.fault.file.page", pages as f64);
+        mapped = (mapped.0 + pages, mapped.1 + faults);
+        Ok(())
+    })?;
+    bench.note(NAME, "pages_per_fault", mapped.0 as f64 / mapped.1 as f64);
+    Ok(())
+}
+
+fn cached_file(path: &std::path::Path) -> Result<File, Stop> {
+    let unavailable = |e| Stop::unavailable("writing the test file", &e);
+    std::fs::write(path, vec![7u8; FILE_BYTES]).map_err(unavailable)?;
+    OpenOptions::new().read(true).open(path).map_err(unavailable)
+}
+
+fn note(bench: &mut Bench, map: &Mapping, around: usize) {
+    note_base_pages(bench, NAME);
+    let root = Root::host();
+    match root.number("/sys/kernel/debug/fault_around_bytes") {
+        Ok(bytes) => bench.note(NAME, "fault_around_bytes", bytes),
+        // Not readable without debugfs: what one fault was seen to map.
+        Err(missing) => {
+            bench.note(NAME, "fault_around_bytes", serde_json::Value::Null);
+            bench.note(NAME, "fault_around_reason", missing.reason);
+        }
+    }
+    bench.note(NAME, "first_fault_mapped_bytes", around * page_bytes());
+    if let Ok(bytes) = folio_bytes(map) {
+        bench.note(NAME, "folio_bytes", bytes);
+    }
+    if let Ok(kind) = environment::filesystem_type(&root, &bench.job().scratch.clone()) {
+        bench.note(NAME, "file_system", kind);
+    }
+}
