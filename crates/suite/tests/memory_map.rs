@@ -1,0 +1,102 @@
+//! The benchmarks of files and of the memory map, run for real and briefly: their numbers and their proofs.
+
+use harness::{Bench, Clock, Job, allowed_cpus};
+use record::{Invocation, Status};
+
+/// Runs the benchmark called `name` for a few milliseconds.
+fn run(name: &str) -> Vec<Invocation> {
+    let sections = suite::sections();
+    let benchmark =
+        sections.iter().flat_map(|s| &s.benchmarks).find(|b| b.name == name).expect("a known benchmark");
+    let scratch = tempfile::tempdir().expect("a directory");
+    let allowed = allowed_cpus().expect("a CPU mask");
+    let job = Job {
+        benchmark: name.into(),
+        iterations: Default::default(),
+        slice_ns: 10_000_000,
+        clock: Clock::calibrate(None),
+        cycle_ns: 0.1,
+        cpus: allowed[allowed.len() - 1..].to_vec(),
+        allowed,
+        scratch: scratch.path().into(),
+        ipc_key: 0,
+        memory_limit: 1 << 30,
+    };
+    let mut bench = Bench::new(benchmark, &job);
+    let ended = benchmark.run(&mut bench);
+    bench.finish(ended)
+}
+
+fn line<'a>(lines: &'a [Invocation], metric: &str) -> &'a Invocation {
+    lines.iter().find(|line| line.metric == metric).expect("a line")
+}
+
+fn value(lines: &[Invocation], metric: &str) -> f64 {
+    let line = line(lines, metric);
+    assert_eq!(line.status, Status::Ok, "{metric}: {:?}", line.reason);
+    line.value.expect("a value")
+}
+
+fn note(lines: &[Invocation], metric: &str, key: &str) -> f64 {
+    line(lines, metric).extra[key].as_f64().expect("a number")
+}
+
+/// Measured, or skipped because this machine lacks the facility; never failed. Returns whether it was measured.
+fn measured(lines: &[Invocation]) -> bool {
+    for line in lines {
+        let fine = matches!(line.status, Status::Ok | Status::Skipped);
+        assert!(fine, "{}: {:?}", line.metric, line.reason);
+    }
+    lines.iter().any(|line| line.status == Status::Ok)
+}
+
+/// One test, since huge pages are kept out of the whole process after the first.
+#[test]
+fn faults_are_as_many_as_expected_and_map_what_they_say() {
+    let huge = run("vm.fault.huge");
+    if measured(&huge) {
+        let pages = value(&huge, "vm.fault.huge") / value(&huge, "vm.fault.huge.page");
+        assert!(pages >= 64.0, "a huge fault maps many base pages, not {pages}");
+        let touched = note(&huge, "vm.fault.huge", "huge_faults");
+        assert!(note(&huge, "vm.fault.huge", "thp_fault_alloc_rise") >= touched);
+    }
+    let write = run("vm.fault.anon_write");
+    assert_eq!(note(&write, "vm.fault.anon_write", "pages_per_fault"), 1.0);
+    let witness = &line(&write, "vm.fault.anon_write").witness;
+    assert!(witness["minor_faults"].as_f64() >= witness["work_done"].as_f64(), "{witness:?}");
+    assert!(value(&write, "vm.fault.anon_write") > value(&run("vm.fault.anon_read"), "vm.fault.anon_read"));
+    let file = run("vm.fault.file");
+    let around = value(&file, "vm.fault.file") / value(&file, "vm.fault.file.page");
+    assert!((note(&file, "vm.fault.file", "pages_per_fault") / around - 1.0).abs() < 0.2);
+    for name in ["vm.fault.cow_copy", "vm.fault.cow_reuse"] {
+        assert!(value(&run(name), name) > 0.0);
+    }
+}
+
+#[test]
+fn a_larger_mapping_takes_longer_to_touch() {
+    assert!(value(&run("vm.mmap.8m"), "vm.mmap.8m") > 2.0 * value(&run("vm.mmap.1m"), "vm.mmap.1m"));
+}
+
+#[test]
+fn flushes_are_measured_alone_and_beside_a_running_thread() {
+    for operation in ["mprotect", "dontneed", "munmap"] {
+        let alone = run(&format!("vm.flush.{operation}.0t"));
+        assert!(measured(&alone));
+        let beside = run(&format!("vm.flush.{operation}.1t"));
+        if measured(&beside) {
+            let metric = format!("vm.flush.{operation}.64p.1t");
+            assert_eq!(note(&beside, &metric, "threads_beside"), 1.0);
+        }
+        measured(&run(&format!("vm.flush.{operation}.nt")));
+    }
+}
+
+#[test]
+fn files_come_and_go_and_their_place_is_noted() {
+    for name in ["fs.create.0k", "fs.create.10k", "fs.create.10k.fsync"] {
+        let lines = run(name);
+        assert!(value(&lines, name) > 0.0 && value(&lines, &name.replace("create", "delete")) > 0.0);
+        assert!(line(&lines, name).extra["file_system"].is_string());
+    }
+}
