@@ -1,14 +1,16 @@
 //! The comparison: all rows of all pairs, and what they amount to.
 
-use crate::decide::{self, Draft, Evidence};
-use crate::legacy::{self, Group};
+use crate::decide;
+use crate::evidence::{Draft, Evidence};
+use crate::legacy;
+use crate::reduced::Reduced;
 use crate::row::{self, Borrowed, Pair, Row};
 use crate::sittings::TauSource;
 use crate::student;
 use crate::table::{Layout, Options, Table};
 use crate::trimmed::{self, Location};
 use crate::verdict::{Flag, Verdict};
-use crate::{blocks, holm};
+use crate::{blocks, holm, judge};
 
 /// How many rows got which word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,7 +69,8 @@ pub struct Report {
 /// # Panics
 /// When a pair names a configuration that is not in the table, or a metric does not have one cell per configuration.
 pub fn compare(table: &Table, pairs: &[(usize, usize)], options: &Options) -> Report {
-    let drafts = decide::decide(table, pairs, options);
+    let reduced = Reduced::all(table);
+    let drafts = decide::decide(&reduced, table, pairs, options);
     let joint: usize = drafts.iter().map(|pair| family_of(pair)).sum();
     let comparisons: Vec<Comparison> = pairs
         .iter()
@@ -75,7 +78,7 @@ pub fn compare(table: &Table, pairs: &[(usize, usize)], options: &Options) -> Re
         .map(|(&(base, other), drafts)| {
             let family = if decide::only_summaries(table) { joint } else { family_of(drafts) };
             let pair = Pair { table, base, other, options, alpha: decide::alpha(table), family };
-            comparison(&pair, drafts)
+            comparison(&pair, &reduced, drafts)
         })
         .collect();
     let worst = |code: u8| [0, 3, 1, 4].iter().position(|&c| c == code);
@@ -91,15 +94,14 @@ fn family_of(drafts: &[Draft]) -> usize {
     drafts.iter().filter(|draft| draft.contrast().is_some()).count()
 }
 
-fn comparison(pair: &Pair<'_>, drafts: &[Draft]) -> Comparison {
-    let metrics = &pair.table.metrics;
+fn comparison(pair: &Pair<'_>, metrics: &[Reduced<'_>], drafts: &[Draft]) -> Comparison {
     let mut rows: Vec<Row> =
         metrics.iter().zip(drafts).map(|(metric, draft)| row::measure(pair, metric, draft)).collect();
     adjust_findings(&mut rows);
     watch(&mut rows);
-    lend_noise(pair, drafts, &mut rows);
+    lend_noise(pair, metrics, drafts, &mut rows);
     for ((metric, draft), row) in metrics.iter().zip(drafts).zip(&mut rows) {
-        row::judge(pair, metric, draft, row);
+        judge::judge(pair, metric, draft, row);
     }
     survive(pair, &mut rows);
     let counts = count(&rows);
@@ -113,7 +115,7 @@ fn comparison(pair: &Pair<'_>, drafts: &[Draft]) -> Comparison {
     notes.extend(layout_notes(pair, &rows));
     notes.extend(row_notes(&rows));
     let exit_code = exit_code(pair, &rows, comparable);
-    let mean_cost = mean_cost(pair);
+    let mean_cost = mean_cost(pair, metrics);
     Comparison { base: pair.base, other: pair.other, rows, counts, comparable, notes, mean_cost, exit_code }
 }
 
@@ -144,7 +146,7 @@ fn watch(rows: &mut [Row]) {
 
 /// Lends rows with a single run the noise that is known: of the history, of the controls' own movement, of the other
 /// rows' spread; never less than the row's own.
-fn lend_noise(pair: &Pair<'_>, drafts: &[Draft], rows: &mut [Row]) {
+fn lend_noise(pair: &Pair<'_>, metrics: &[Reduced<'_>], drafts: &[Draft], rows: &mut [Row]) {
     let rms = |squares: &[f64]| (squares.iter().sum::<f64>() / squares.len() as f64).sqrt();
     let controls: Vec<f64> = rows
         .iter()
@@ -152,28 +154,23 @@ fn lend_noise(pair: &Pair<'_>, drafts: &[Draft], rows: &mut [Row]) {
         .filter_map(|r| r.ratio.filter(|x| *x > 0.0))
         .map(|r| r.ln().powi(2))
         .collect();
-    let spreads: Vec<f64> =
-        drafts.iter().filter_map(|draft| own_spread(&draft.groups)).map(|sd| sd * sd).collect();
+    let own_sd = |metric: &Reduced<'_>| metric.pooled.map(|pooled| pooled.variance.sqrt());
+    let spreads: Vec<f64> = metrics.iter().filter_map(|metric| metric.pooled).map(|p| p.variance).collect();
     let shared = if controls.is_empty() {
         (!spreads.is_empty()).then(|| (rms(&spreads), "of the other rows"))
     } else {
         Some((rms(&controls), "of the controls"))
     };
-    for ((metric, draft), row) in pair.table.metrics.iter().zip(drafts).zip(rows) {
+    for ((metric, draft), row) in metrics.iter().zip(drafts).zip(rows) {
         let Evidence::OneRun(effect) = draft.evidence else { continue };
-        let history = metric.tau.map(|tau| (tau.sd, "of its history"));
-        let own = own_spread(&draft.groups).map(|sd| (sd, "of its own runs"));
+        let history = metric.metric.tau.map(|tau| (tau.sd, "of its history"));
+        let own = own_sd(metric).map(|sd| (sd, "of its own runs"));
         let largest = [history.or(shared), own].into_iter().flatten().filter(|(sd, _)| *sd > 0.0);
         row.borrowed = largest.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(sd, source)| {
-            let group = |c: usize| draft.groups.get(c).and_then(Option::as_ref);
-            let gap = group(pair.base).zip(group(pair.other)).map_or(effect.abs(), |(a, b)| a.gap(b));
+            let gap = metric.pair(pair.base, pair.other).map_or(effect.abs(), |(a, b)| a.gap(b));
             Borrowed { sd, source, times: gap / sd }
         });
     }
-}
-
-fn own_spread(groups: &[Option<Group>]) -> Option<f64> {
-    legacy::pool(groups.iter().flatten(), true).map(|pooled| pooled.variance.sqrt())
 }
 
 /// Fills in `survives_boot_sd_pct` of significant rows where boot and kernel can't be told apart.
@@ -333,17 +330,17 @@ fn exit_code(pair: &Pair<'_>, rows: &[Row], comparable: bool) -> u8 {
 }
 
 /// Mean over metrics of the cost change in each block, then the trimmed mean over blocks.
-fn mean_cost(pair: &Pair<'_>) -> Option<Location> {
+fn mean_cost(pair: &Pair<'_>, metrics: &[Reduced<'_>]) -> Option<Location> {
     use crate::table::Direction;
     if !pair.table.layout.controlled() {
         return None;
     }
     let mut sums: std::collections::BTreeMap<u32, (f64, usize)> = std::collections::BTreeMap::new();
-    let mut metrics = 0;
-    for metric in pair.table.metrics.iter().filter(|m| !m.control && m.direction != Direction::None) {
-        let differences = blocks::differences(metric, pair.base, pair.other, u32::MAX);
-        metrics += usize::from(!differences.is_empty());
-        let sign = if metric.direction == Direction::Bigger { -1.0 } else { 1.0 };
+    let mut measured = 0;
+    for metric in metrics.iter().filter(|m| !m.metric.control && m.metric.direction != Direction::None) {
+        let differences = metric.differences(pair.base, pair.other, u32::MAX);
+        measured += usize::from(!differences.is_empty());
+        let sign = if metric.metric.direction == Direction::Bigger { -1.0 } else { 1.0 };
         for (block, difference) in differences {
             let entry = sums.entry(block).or_default();
             entry.0 += sign * difference;
@@ -352,6 +349,6 @@ fn mean_cost(pair: &Pair<'_>) -> Option<Location> {
     }
     // only blocks in which every metric was measured: a mean over other metrics is another mean
     let whole: Vec<f64> =
-        sums.into_values().filter(|(_, n)| *n == metrics).map(|(sum, n)| sum / n as f64).collect();
+        sums.into_values().filter(|(_, n)| *n == measured).map(|(sum, n)| sum / n as f64).collect();
     trimmed::tenth(&whole).filter(|location| location.n >= 2)
 }

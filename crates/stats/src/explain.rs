@@ -4,7 +4,7 @@ use crate::compare::Comparison;
 use crate::contrast::{Contrast, Scale};
 use crate::row::Row;
 use crate::sittings::TauSource;
-use crate::table::{Layout, Table};
+use crate::table::{Layout, Measured, Table};
 use crate::verdict::Verdict;
 use crate::{blocks, decide, legacy, trimmed};
 
@@ -88,14 +88,15 @@ fn how_taken(table: &Table, comparison: &Comparison, metric: usize) -> Vec<Strin
     }
 }
 
-fn block_steps(measured: &crate::Measured, base: usize, other: usize, row: &Row) -> Vec<String> {
+fn block_steps(measured: &Measured, base: usize, other: usize, row: &Row) -> Vec<String> {
     let look = row
         .look
         .map(|look| format!("; decided at the look after {look} blocks, on those alone"))
         .unwrap_or_default();
     let n = row.contrast.map_or(0, |contrast| contrast.n);
+    let logs = |c: usize| blocks::logs_by_block(&measured.cells[c]);
     let differences: Vec<(u32, f64)> =
-        blocks::differences(measured, base, other, u32::MAX).into_iter().take(n).collect();
+        blocks::differences(&logs(base), &logs(other), u32::MAX).into_iter().take(n).collect();
     let list: Vec<String> =
         differences.iter().map(|(b, d)| format!("{b}: {:+.2} %", 100.0 * d.exp_m1())).collect();
     let logs: Vec<f64> = differences.iter().map(|(_, d)| *d).collect();
@@ -237,43 +238,4 @@ fn conclusion(row: &Row) -> String {
         text += &format!("; flags: {}", flags.join(", "));
     }
     text
-}
-
-impl Row {
-    /// The row's verdict in words: `worse by 5.1 % [4.2, 6.0] (p = 0.002)`, `equivalent within ±1 %`,
-    /// `worse by 1.9 % [1.8, 2.0], inside the margin of ±2 %`, `inconclusive: needs about 12 more blocks`, `exact: +3`.
-    pub fn words(&self) -> String {
-        let change = self.change_pct().unwrap_or(0.0);
-        let interval =
-            self.ci95.map(|ci| format!(" [{:.2}, {:.2}]", 100.0 * (ci.lo - 1.0), 100.0 * (ci.hi - 1.0)));
-        let sized = |word: &str| format!("{word}: {change:+.2} %{}", interval.clone().unwrap_or_default());
-        match self.verdict {
-            Verdict::Better | Verdict::Worse | Verdict::Differs => {
-                let p = self.p_exact.or(self.p_adjusted).map(p_words).unwrap_or_default();
-                format!("{} ({p})", sized(self.verdict.word()))
-            }
-            Verdict::Equivalent if self.has(crate::Flag::RealButSmall) => {
-                format!(
-                    "{}, inside the margin of ±{} %: real but small",
-                    sized(self.way().word()),
-                    self.margin_pct
-                )
-            }
-            Verdict::Equivalent => {
-                format!("equivalent within ±{} %", self.tightest_pct.unwrap_or(self.margin_pct))
-            }
-            Verdict::Inconclusive => {
-                format!("inconclusive: {}", self.reason.as_deref().unwrap_or("no reason known"))
-            }
-            Verdict::Exact => match self.exact {
-                Some(exact) if exact.base == exact.other => "exact: same".to_owned(),
-                Some(exact) => format!("exact: {:+}", exact.other.saturating_sub(exact.base)),
-                None => "exact".to_owned(),
-            },
-        }
-    }
-}
-
-fn p_words(p: f64) -> String {
-    if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") }
 }

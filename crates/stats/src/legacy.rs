@@ -35,12 +35,8 @@ impl Group {
         let average =
             |of: fn(&(f64, f64)) -> f64| mean_and_variance(&usable.iter().map(of).collect::<Vec<_>>()).0;
         let logs: Vec<f64> = usable.iter().map(|end| midpoint(end).ln()).collect();
-        let mut step = average(|(lo, hi)| 2.0 * (hi - lo) / (lo + hi));
+        let step = average(|(lo, hi)| 2.0 * (hi - lo) / (lo + hi));
         let (mean, variance) = mean_and_variance(&logs);
-        if step == 0.0 && logs.len() > 1 && variance == 0.0 {
-            let value = midpoint(&usable[0]);
-            step = visible_quantum(&[value]) / value;
-        }
         // an interval that reaches zero has no lower log; its mid-point stands in
         let low = average(|(lo, hi)| if *lo > 0.0 { lo.ln() } else { ((lo + hi) / 2.0).ln() });
         let ends = (low, average(|(_, hi)| hi.ln()));
@@ -104,19 +100,27 @@ pub fn pool<'a>(groups: impl IntoIterator<Item = &'a Group>, floored: bool) -> O
     (df > 0.0).then(|| Pooled { variance: sum / df, df })
 }
 
-/// All configurations' groups of a metric.
+/// All configurations' groups of a metric. Where a configuration's values are all the same and nothing is known of
+/// their rounding, the last decimal place that any value of the metric uses stands in for it.
 pub fn groups(metric: &Measured) -> Vec<Option<Group>> {
-    metric.cells.iter().map(|cell| Group::of(cell, metric.quantum)).collect()
+    let mut groups: Vec<Option<Group>> =
+        metric.cells.iter().map(|cell| Group::of(cell, metric.quantum)).collect();
+    let unknown = |group: &Group| group.n() > 1 && group.variance == 0.0 && group.step == 0.0;
+    if groups.iter().flatten().any(unknown) {
+        let all = metric.cells.iter().flat_map(|cell| &cell.observations).map(|o| o.value);
+        let last_place = visible_quantum(&all.filter(|v| v.is_finite()).collect::<Vec<_>>());
+        for group in groups.iter_mut().flatten().filter(|group| unknown(group)) {
+            group.step = last_place / group.mean.exp();
+        }
+    }
+    groups
 }
 
-/// Contrast of `other` against `base` with the spread pooled over all groups; `None` when a side is missing or no
-/// group has two runs.
-pub fn contrast(groups: &[Option<Group>], base: usize, other: usize) -> Option<Contrast> {
-    let (a, b) = (groups[base].as_ref()?, groups[other].as_ref()?);
-    let pooled = pool(groups.iter().flatten(), true)?;
+/// Contrast of `b` against `a` with the spread pooled over all groups, floored by rounding (`pooled`) and as it was
+/// seen.
+pub fn contrast(a: &Group, b: &Group, pooled: Pooled, seen: Pooled) -> Contrast {
     let (na, nb) = (a.n() as f64, b.n() as f64);
-    let seen = pool(groups.iter().flatten(), false).map_or(0.0, |raw| raw.variance);
-    Some(Contrast {
+    Contrast {
         effect: b.mean - a.mean,
         se: (pooled.variance * (1.0 / na + 1.0 / nb)).sqrt(),
         df: pooled.df,
@@ -124,16 +128,14 @@ pub fn contrast(groups: &[Option<Group>], base: usize, other: usize) -> Option<C
         scale: Scale::Log,
         n: a.n().min(b.n()),
         unit: Unit::Runs,
-        floored: pooled.variance > seen,
-    })
+        floored: pooled.variance > seen.variance,
+    }
 }
 
 /// The same contrast as if nothing had been rounded: what the numbers would say with more digits.
-pub fn unrounded(groups: &[Option<Group>], contrast: &Contrast) -> Option<Contrast> {
-    let floored = pool(groups.iter().flatten(), true)?;
-    let raw = pool(groups.iter().flatten(), false)?;
-    let shrink = if floored.variance > 0.0 { (raw.variance / floored.variance).sqrt() } else { 0.0 };
-    Some(Contrast { se: contrast.se * shrink, widening: 0.0, ..*contrast })
+pub fn unrounded(contrast: &Contrast, pooled: Pooled, seen: Pooled) -> Contrast {
+    let shrink = if pooled.variance > 0.0 { (seen.variance / pooled.variance).sqrt() } else { 0.0 };
+    Contrast { se: contrast.se * shrink, widening: 0.0, ..*contrast }
 }
 
 /// Smallest two-sided p value that any rank or permutation test can reach with `na` and `nb` runs.
@@ -147,50 +149,55 @@ mod tests {
     use super::*;
     use crate::table::Direction;
 
-    fn cell(values: &[(f64, f64, f64)]) -> Cell {
+    fn printed(values: &[(f64, f64, f64)]) -> Cell {
         let observations = values.iter().map(|&(v, lo, hi)| Observation::printed(v, lo, hi)).collect();
         Cell { observations, summary: None }
+    }
+
+    fn reduce(cells: Vec<Cell>) -> (Vec<Option<Group>>, Pooled, Pooled) {
+        let groups = groups(&Measured::new("m", Direction::Smaller, cells));
+        let pools = [true, false].map(|floored| pool(groups.iter().flatten(), floored).unwrap());
+        (groups, pools[0], pools[1])
     }
 
     /// Identical whole microseconds: 18.0 is 17.5 to 18.5, so the row is equal only to ±5.6 %.
     #[test]
     fn identical_rounded_cells_are_equal_only_to_their_rounding() {
-        let metric = Measured::new("pf", Direction::Smaller, vec![cell(&[(18.0, 17.5, 18.5); 3]); 2]);
-        let groups = groups(&metric);
-        let contrast = contrast(&groups, 0, 1).unwrap();
+        let (groups, pooled, seen) = reduce(vec![printed(&[(18.0, 17.5, 18.5); 3]); 2]);
+        let (a, b) = (groups[0].as_ref().unwrap(), groups[1].as_ref().unwrap());
+        let contrast = contrast(a, b, pooled, seen);
         let q: f64 = 1.0 / 18.0;
-        assert_eq!((contrast.effect, contrast.df, contrast.p()), (0.0, 4.0, 1.0));
-        assert!((contrast.widening - q).abs() < 1e-12);
+        assert_eq!((contrast.effect, contrast.df, contrast.p(), a.gap(b)), (0.0, 4.0, 1.0, 0.0));
+        assert!((contrast.widening - q).abs() < 1e-12 && contrast.floored);
         assert!((contrast.se - (q * q / 12.0 * 2.0 / 3.0).sqrt()).abs() < 1e-12);
-        assert_eq!(unrounded(&groups, &contrast).unwrap().se, 0.0);
+        assert_eq!(unrounded(&contrast, pooled, seen).se, 0.0);
     }
 
     #[test]
     fn the_pool_takes_every_configuration_of_the_file() {
-        let metric = Measured::new(
-            "m",
-            Direction::Smaller,
-            vec![
-                Cell::of(&[100.0, 101.0, 99.0]),
-                Cell::of(&[100.0, 101.0, 99.0]),
-                Cell::of(&[50.0, 100.0, 75.0]),
-            ],
-        );
-        let groups = groups(&metric);
-        let pooled = pool(groups.iter().flatten(), true).unwrap();
-        assert_eq!(pooled.df, 6.0);
+        let quiet = Cell::of(&[100.0, 101.0, 99.0]);
+        let (groups, pooled, seen) = reduce(vec![quiet.clone(), quiet, Cell::of(&[50.0, 100.0, 75.0])]);
         let mean = groups.iter().flatten().map(|g| g.variance).sum::<f64>() / 3.0;
         assert!((pooled.variance - mean).abs() < 1e-15);
-        assert_eq!(contrast(&groups, 0, 1).unwrap().df, 6.0);
+        assert_eq!((pooled.df, pooled), (6.0, seen));
+    }
+
+    /// 11 per second against 10 per second, printed as 90.9K and 100.0K: the counts' intervals touch.
+    #[test]
+    fn touching_intervals_have_no_gap() {
+        let per_second = |n: f64| printed(&[(1e6 / n, 1e6 / (n + 0.5), 1e6 / (n - 0.5)); 2]);
+        let (groups, ..) = reduce(vec![per_second(11.0), per_second(10.0), per_second(8.0)]);
+        let gap = |a: usize, b: usize| groups[a].as_ref().unwrap().gap(groups[b].as_ref().unwrap());
+        assert_eq!(gap(0, 1), 0.0);
+        assert!((gap(0, 2) - (10.5f64 / 8.5).ln()).abs() < 1e-12 && gap(0, 2) == gap(2, 0));
     }
 
     #[test]
     fn unusable_values_are_left_out() {
-        let metric =
-            Measured::new("m", Direction::Smaller, vec![Cell::of(&[0.0, -1.0, f64::NAN]), Cell::of(&[1.0])]);
-        let groups = groups(&metric);
+        let cells = vec![Cell::of(&[0.0, -1.0, f64::NAN]), Cell::of(&[1.0])];
+        let groups = groups(&Measured::new("m", Direction::Smaller, cells));
         assert!(groups[0].is_none() && groups[1].as_ref().unwrap().n() == 1);
-        assert!(contrast(&groups, 0, 1).is_none());
+        assert!(pool(groups.iter().flatten(), true).is_none());
     }
 
     #[test]

@@ -12,9 +12,11 @@
 //! | file | what lives there |
 //! | --- | --- |
 //! | `table` | what goes in: table, observations, layout, options |
-//! | `compare`, `row`, `verdict` | the comparison, one row of it, its words |
+//! | `compare`, `row`, `judge`, `verdict` | the comparison, one row of it, how it gets its word, the words |
 //! | `explain` | how one verdict came about, step by step |
 //! | `contrast`, `equivalence` | an effect with its error: p, interval, two one-sided tests |
+//! | `evidence`, `decide` | what the observations amount to; the decision over a whole family |
+//! | `reduced` | what all pairs of a table share, computed once |
 //! | `blocks`, `legacy`, `sittings`, `summaries`, `counts` | one way each to get a contrast out of observations |
 //! | `trimmed`, `student`, `holm`, `fisher`, `maxt` | the arithmetic underneath |
 //! | `drift`, `modes`, `shares` | findings beside the verdict |
@@ -30,13 +32,16 @@ mod decide;
 pub mod drift;
 mod equivalence;
 pub mod estimate;
+mod evidence;
 mod explain;
 pub mod fisher;
 pub mod holm;
+mod judge;
 mod legacy;
 pub mod maxt;
 pub mod modes;
 pub mod noise;
+mod reduced;
 mod row;
 pub mod shares;
 pub mod simulate;

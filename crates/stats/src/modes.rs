@@ -1,6 +1,7 @@
 //! Two modes: values that fall into two groups, whichever configuration they come from.
 
-use crate::table::{Cell, Share};
+use crate::legacy::Group;
+use crate::table::Share;
 use crate::trimmed::mean_and_variance;
 use crate::{fisher, student};
 
@@ -32,9 +33,11 @@ pub struct Modes {
     pub within: Option<(f64, f64, f64)>,
 }
 
-/// Where a set of logs splits in two, or `None`. Works on logs; `step` is their rounding, relative.
-fn split(groups: &[Vec<f64>], step: f64) -> Option<f64> {
-    let mut all: Vec<f64> = groups.iter().flatten().copied().collect();
+/// Log at which the values of all configurations together split into two modes, or `None`.
+pub fn threshold(groups: &[Option<Group>]) -> Option<f64> {
+    let step = groups.iter().flatten().map(|group| group.step).fold(0.0, f64::max);
+    let groups: Vec<&[f64]> = groups.iter().flatten().map(|group| group.logs.as_slice()).collect();
+    let mut all: Vec<f64> = groups.iter().copied().flatten().copied().collect();
     all.sort_by(f64::total_cmp);
     let n = all.len();
     if n < 2 * MEMBERS {
@@ -82,13 +85,9 @@ fn best_cut(sorted: &[f64]) -> Option<usize> {
     best.map(|(_, cut)| cut)
 }
 
-/// Looks for two modes in the values of all `cells` together, then says how `base` and `other` share them; `None` also
-/// when those two are in one mode only.
-pub fn find(cells: &[Cell], base: usize, other: usize) -> Option<Modes> {
-    let logs: Vec<Vec<f64>> = cells.iter().map(logs_of).collect();
-    let step = cells.iter().map(largest_step).fold(0.0, f64::max);
-    let threshold = split(&logs, step)?;
-    let pair = [&logs[base], &logs[other]];
+/// How two configurations share the modes below and above `threshold`; `None` when they are in one of them only.
+pub fn share(base: &Group, other: &Group, threshold: f64) -> Option<Modes> {
+    let pair = [&base.logs, &other.logs];
     let share = |logs: &[f64]| Share {
         count: logs.iter().filter(|&&x| x > threshold).count() as u64,
         total: logs.len() as u64,
@@ -110,15 +109,6 @@ pub fn find(cells: &[Cell], base: usize, other: usize) -> Option<Modes> {
         p_shares_adjusted: p_shares,
         within: within_mode_ratio(pair[0], pair[1], threshold),
     })
-}
-
-fn logs_of(cell: &Cell) -> Vec<f64> {
-    cell.observations.iter().map(|o| o.value).filter(|v| v.is_finite() && *v > 0.0).map(f64::ln).collect()
-}
-
-fn largest_step(cell: &Cell) -> f64 {
-    let relative = |o: &crate::Observation| o.printed.map_or(0.0, |(lo, hi)| 2.0 * (hi - lo) / (hi + lo));
-    cell.observations.iter().map(relative).filter(|q| q.is_finite()).fold(0.0, f64::max)
 }
 
 /// Difference of the two sides inside each mode, weighted by what each mode can tell, with a pooled error.
@@ -152,7 +142,13 @@ fn within_mode_ratio(base: &[f64], other: &[f64], threshold: f64) -> Option<(f64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::Observation;
+    use crate::legacy;
+    use crate::table::{Cell, Direction, Measured, Observation};
+
+    fn find(cells: &[Cell], base: usize, other: usize) -> Option<Modes> {
+        let groups = legacy::groups(&Measured::new("m", Direction::Smaller, cells.to_vec()));
+        share(groups[base].as_ref()?, groups[other].as_ref()?, threshold(&groups)?)
+    }
 
     /// TCP bandwidth of the 2002 table, none / one / two pins: ~30 and ~62 MB/s in two of the three kernels.
     fn tcp_2002() -> Vec<Cell> {

@@ -78,8 +78,11 @@ pub fn smallest_changes(
         .metrics
         .iter()
         .map(|metric| {
-            let differences: Vec<f64> =
-                blocks::differences(metric, base, other, u32::MAX).into_iter().map(|(_, d)| d).collect();
+            let logs = |c: usize| blocks::logs_by_block(&metric.cells[c]);
+            let differences: Vec<f64> = blocks::differences(&logs(base), &logs(other), u32::MAX)
+                .into_iter()
+                .map(|(_, d)| d)
+                .collect();
             let sd = trimmed::tenth(&differences).filter(|l| l.n >= 2).map(|l| l.se * (l.n as f64).sqrt());
             let in_minutes = |minutes: f64| {
                 let blocks = (minutes * 60.0 / seconds_per_block).floor();

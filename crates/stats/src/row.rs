@@ -1,22 +1,15 @@
 //! One row of a comparison: from a decided draft to words, flags and numbers.
 
 use crate::contrast::{Contrast, Interval};
-use crate::decide::{Draft, Evidence};
 use crate::drift::Drift;
+use crate::evidence::{Draft, Evidence};
 use crate::modes::Modes;
+use crate::reduced::Reduced;
 use crate::shares::ShareTest;
 use crate::sittings::TauSource;
-use crate::table::{Cell, Direction, Layout, Measured, Options, Table};
+use crate::table::{Cell, Direction, Measured, Options, Table};
 use crate::verdict::{Flag, Verdict};
-use crate::{blocks, drift, equivalence, estimate, legacy, modes, shares, stopping};
-
-/// Share of samples beyond which setting them aside would leave too little: everything stays, the row is flagged.
-const DISTURBED: f64 = 0.30;
-
-/// A single run beyond this many borrowed deviations is worth a second one.
-const RERUN: f64 = 2.5;
-/// A single run beyond this many is marked extreme.
-const EXTREME: f64 = 10.0;
+use crate::{blocks, drift, equivalence, estimate, modes, shares, stopping};
 
 /// One side of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -199,11 +192,12 @@ pub(crate) struct Pair<'a> {
 }
 
 /// The row's numbers and findings; word, flags and reason are set by `judge` once the findings are adjusted.
-pub(crate) fn measure(pair: &Pair<'_>, metric: &Measured, draft: &Draft) -> Row {
+pub(crate) fn measure(pair: &Pair<'_>, reduced: &Reduced<'_>, draft: &Draft) -> Row {
+    let metric = reduced.metric;
     let (base_cell, other_cell) = (&metric.cells[pair.base], &metric.cells[pair.other]);
     let contrast = draft.contrast().copied();
     let in_blocks = pair.table.layout.controlled();
-    let differences = blocks::differences(metric, pair.base, pair.other, u32::MAX);
+    let differences = reduced.differences(pair.base, pair.other, u32::MAX);
     let series: Vec<f64> = differences.iter().map(|(_, d)| *d).collect();
     let share = |kind: fn(&crate::Observation) -> Option<crate::Share>| {
         let of = |cell: &Cell| -> Vec<_> { cell.observations.iter().filter_map(kind).collect() };
@@ -249,20 +243,23 @@ pub(crate) fn measure(pair: &Pair<'_>, metric: &Measured, draft: &Draft) -> Row 
         borrowed: None,
         tau: draft.tau,
         drift: in_blocks
-            .then(|| drift::slope(&blocks::block_means(metric, &[pair.base, pair.other])))
+            .then(|| {
+                drift::slope(&blocks::means(&reduced.by_block[pair.base], &reduced.by_block[pair.other]))
+            })
             .flatten(),
         lag1: in_blocks.then(|| drift::lag1(&series)).flatten(),
-        modes: if metric.exact && !draft.broken_exact {
-            None
-        } else {
-            modes::find(&metric.cells, pair.base, pair.other)
-        },
+        modes: modes_of(pair, reduced).filter(|_| !matches!(draft.evidence, Evidence::Exact(..))),
         tail: share(|o| o.tail),
         set_aside: share(|o| o.set_aside),
         broken_exact: draft.broken_exact,
         decided: false,
         look: draft.look,
     }
+}
+
+fn modes_of(pair: &Pair<'_>, reduced: &Reduced<'_>) -> Option<Modes> {
+    let (base, other) = reduced.pair(pair.base, pair.other)?;
+    modes::share(base, other, reduced.mode_threshold?)
 }
 
 fn side(metric: &Measured, configuration: usize) -> Side {
@@ -288,140 +285,41 @@ fn side(metric: &Measured, configuration: usize) -> Side {
     }
 }
 
-/// Sets word, flags, reason and the number of further runs.
-pub(crate) fn judge(pair: &Pair<'_>, metric: &Measured, draft: &Draft, row: &mut Row) {
-    let (verdict, reason) = word(pair, draft, row);
-    row.verdict = verdict;
-    row.reason = reason;
-    row.decided = match verdict {
-        Verdict::Exact => true,
-        _ => {
-            draft.look.is_some() || row.modes.is_some() && verdict == Verdict::Inconclusive && draft.different
-        }
-    };
-    if verdict == Verdict::Inconclusive {
-        row.more_runs = match (&row.modes, &draft.evidence, &row.borrowed) {
-            (Some(_), ..) => MoreRuns::FindTheCause,
-            (None, Evidence::Contrast(contrast), _) => {
-                stopping::more_runs(contrast, draft.margin, pair.family, pair.alpha)
+impl Row {
+    /// The row's verdict in words: `worse by 5.1 % [4.2, 6.0] (p = 0.002)`, `equivalent within ±1 %`,
+    /// `worse by 1.9 % [1.8, 2.0], inside the margin of ±2 %`, `inconclusive: needs about 12 more blocks`, `exact: +3`.
+    pub fn words(&self) -> String {
+        let change = self.change_pct().unwrap_or(0.0);
+        let interval =
+            self.ci95.map(|ci| format!(" [{:.2}, {:.2}]", 100.0 * (ci.lo - 1.0), 100.0 * (ci.hi - 1.0)));
+        let sized = |word: &str| format!("{word}: {change:+.2} %{}", interval.clone().unwrap_or_default());
+        match self.verdict {
+            Verdict::Better | Verdict::Worse | Verdict::Differs => {
+                let p = self.p_exact.or(self.p_adjusted).map(p_words).unwrap_or_default();
+                format!("{} ({p})", sized(self.verdict.word()))
             }
-            (None, Evidence::OneRun(effect), Some(noise)) if noise.times > 0.0 => {
-                let target = effect.abs().max(draft.margin.ln_1p());
-                let sd = noise.sd * std::f64::consts::SQRT_2;
-                let family = pair.table.metrics.len();
-                stopping::more(stopping::units_needed(sd, target, family, pair.alpha).ceil(), 1.0)
+            Verdict::Equivalent if self.has(crate::Flag::RealButSmall) => {
+                format!(
+                    "{}, inside the margin of ±{} %: real but small",
+                    sized(self.way().word()),
+                    self.margin_pct
+                )
             }
-            _ => MoreRuns::None,
-        };
-        if row.reason.is_none() {
-            row.reason = Some(needs(row, draft));
+            Verdict::Equivalent => {
+                format!("equivalent within ±{} %", self.tightest_pct.unwrap_or(self.margin_pct))
+            }
+            Verdict::Inconclusive => {
+                format!("inconclusive: {}", self.reason.as_deref().unwrap_or("no reason known"))
+            }
+            Verdict::Exact => match self.exact {
+                Some(exact) if exact.base == exact.other => "exact: same".to_owned(),
+                Some(exact) => format!("exact: {:+}", exact.other.saturating_sub(exact.base)),
+                None => "exact".to_owned(),
+            },
         }
     }
-    row.flags = flags(pair, metric, draft, row);
 }
 
-/// The word and, where one is known already, the reason.
-fn word(pair: &Pair<'_>, draft: &Draft, row: &Row) -> (Verdict, Option<String>) {
-    let inconclusive = |reason: String| (Verdict::Inconclusive, Some(reason));
-    match draft.evidence {
-        Evidence::Exact(..) => return (Verdict::Exact, None),
-        Evidence::Nothing(why) => return inconclusive(why.to_owned()),
-        Evidence::OneRun(_) => return inconclusive(one_run(row)),
-        Evidence::Contrast(_) => {}
-    }
-    if pair.table.layout == Layout::Sequential && !pair.options.accept_uncontrolled {
-        return inconclusive("uncontrolled order: all of one ran before all of the other".to_owned());
-    }
-    let way = row.way();
-    if draft.n < 3 {
-        let suggestion = match (draft.equivalent, draft.different) {
-            (true, _) => Some("equivalent".to_owned()),
-            (false, true) => Some(way.word().to_owned()),
-            _ => None,
-        };
-        return inconclusive(match suggestion {
-            Some(what) => format!("two runs on a side: suggestive of {what} only"),
-            None => "two runs on a side: too few for a verdict".to_owned(),
-        });
-    }
-    let order = (!pair.table.layout.controlled()).then(|| "uncontrolled order".to_owned());
-    match (draft.equivalent, draft.different) {
-        (true, _) => (Verdict::Equivalent, order),
-        (false, true) if row.modes.is_some_and(|modes| !same_way_within(&modes, row)) => {
-            inconclusive("two modes: their shares differ, not the values within a mode".to_owned())
-        }
-        (false, true) => (way, order),
-        (false, false) if row.modes.is_some() => inconclusive("two modes: find their cause".to_owned()),
-        (false, false) if is_rounding(draft, pair) => {
-            inconclusive("rounding: too few digits were printed".to_owned())
-        }
-        (false, false) => (Verdict::Inconclusive, None),
-    }
-}
-
-/// True when the values inside the same mode differ too, and the same way as the whole.
-fn same_way_within(modes: &Modes, row: &Row) -> bool {
-    let ratio = row.ratio.unwrap_or(1.0);
-    modes.within.is_some_and(|(_, lo, hi)| (lo > 1.0 && ratio > 1.0) || (hi < 1.0 && ratio < 1.0))
-}
-
-/// True when the row would have been decided if the same numbers had been printed with all digits.
-fn is_rounding(draft: &Draft, pair: &Pair<'_>) -> bool {
-    let Some(contrast) = draft.contrast() else { return false };
-    if contrast.widening == 0.0 && !contrast.floored {
-        return false;
-    }
-    legacy::unrounded(&draft.groups, contrast).is_some_and(|exact| {
-        equivalence::tost_p(&exact, draft.margin) < pair.alpha
-            || exact.p() * (pair.family as f64) < pair.alpha
-    })
-}
-
-fn one_run(row: &Row) -> String {
-    match row.borrowed {
-        Some(noise) if noise.times == 0.0 => {
-            "one run: the printed intervals touch, no information".to_owned()
-        }
-        Some(noise) => {
-            let rerun = if noise.times > RERUN { ", worth a rerun" } else { "" };
-            format!("one run: {:.1} times the noise {}{rerun}", noise.times, noise.source)
-        }
-        None => "one run: no noise to hold it against".to_owned(),
-    }
-}
-
-fn needs(row: &Row, draft: &Draft) -> String {
-    let unit = draft.contrast().map_or("runs", |contrast| contrast.unit.name());
-    match row.more_runs {
-        MoreRuns::About(n) => format!("needs about {n} more {unit}"),
-        MoreRuns::TooMany => format!("needs more than 200 {unit}: fix the noise first"),
-        MoreRuns::FindTheCause | MoreRuns::None => "no error known".to_owned(),
-    }
-}
-
-fn flags(pair: &Pair<'_>, metric: &Measured, draft: &Draft, row: &Row) -> Vec<Flag> {
-    let configurations = [&pair.table.configurations[pair.base], &pair.table.configurations[pair.other]];
-    let contrast = matches!(draft.evidence, Evidence::Contrast(_));
-    let moved =
-        matches!(row.verdict, Verdict::Better | Verdict::Worse | Verdict::Differs) || row.exact_worse();
-    let touching = row.borrowed.is_some_and(|noise| noise.times == 0.0);
-    let disturbed =
-        row.set_aside.is_some_and(|t| t.base.fraction() > DISTURBED || t.other.fraction() > DISTURBED);
-    let set = [
-        (Flag::RealButSmall, row.verdict == Verdict::Equivalent && draft.different),
-        (Flag::TwoModes, row.modes.is_some()),
-        (Flag::Drift, row.drift.is_some_and(|drift| drift.found())),
-        (Flag::Tail, row.tail.is_some_and(|tail| tail.differs())),
-        (Flag::Rounding, row.verdict == Verdict::Inconclusive && (touching || is_rounding(draft, pair))),
-        (Flag::OneRun, matches!(draft.evidence, Evidence::OneRun(_))),
-        (Flag::Suggestive, contrast && draft.n < 3 && (draft.equivalent || draft.different)),
-        (Flag::Extreme, row.borrowed.is_some_and(|noise| noise.times > EXTREME)),
-        (Flag::OneBoot, configurations.iter().any(|c| c.one_boot)),
-        (Flag::OneBuild, configurations.iter().any(|c| c.one_build)),
-        (Flag::Disturbed, metric.screened && disturbed),
-        (Flag::ControlsMoved, metric.control && !metric.expected && moved),
-        (Flag::ScaledCounter, metric.scaled_counter),
-        (Flag::BelowResolution, metric.below_resolution),
-    ];
-    set.into_iter().filter(|(_, on)| *on).map(|(flag, _)| flag).collect()
+fn p_words(p: f64) -> String {
+    if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") }
 }
