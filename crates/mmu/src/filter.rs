@@ -13,7 +13,7 @@ pub enum Mode {
 
 /// What to keep; an empty list keeps everything.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct Selection {
     /// Processes.
     pub pids: Vec<u64>,
     /// Threads.
@@ -26,6 +26,11 @@ pub struct Filter {
     pub phases: Vec<u64>,
     /// A store to the 4096-byte page of this address begins the next phase and is itself left out.
     pub mark: Option<u64>,
+}
+
+/// A selection being applied to a stream.
+pub struct Filter {
+    selection: Selection,
     now: Now,
 }
 
@@ -36,8 +41,8 @@ struct Now {
     kernel: bool,
 }
 
-impl Filter {
-    /// Whether this filter changes nothing.
+impl Selection {
+    /// Whether this selection changes nothing.
     pub fn keeps_all(&self) -> bool {
         self.pids.is_empty()
             && self.tids.is_empty()
@@ -45,17 +50,19 @@ impl Filter {
             && self.phases.is_empty()
             && self.mark.is_none()
     }
+}
 
-    /// The phase the stream is in.
-    pub fn phase(&self) -> u64 {
-        self.now.phase
+impl Filter {
+    /// A filter at the beginning of a stream.
+    pub fn new(selection: Selection) -> Self {
+        Filter { selection, now: Now::default() }
     }
 
     /// Drops what is not wanted and turns marker stores into phase records. Changes of address space and
     /// invalidations are always kept: they happened, whoever caused them.
     pub fn apply(&mut self, events: &mut Vec<Event>) {
         for event in events.iter_mut() {
-            if let (Some(mark), Kind::Write) = (self.mark, event.kind)
+            if let (Some(mark), Kind::Write) = (self.selection.mark, event.kind)
                 && event.addr >> 12 == mark >> 12
             {
                 *event = Event::control(Kind::Phase, u64::MAX);
@@ -77,15 +84,16 @@ impl Filter {
                 self.now.task = event.addr;
                 return true;
             }
-            Kind::Fetch => self.now.kernel = event.addr >= self.kernel_from,
+            Kind::Fetch => self.now.kernel = event.addr >= self.selection.kernel_from,
             Kind::Read | Kind::Write | Kind::Modify => {}
             _ => return true,
         }
         let any = |list: &[u64], value| list.is_empty() || list.contains(&value);
         let mode = if self.now.kernel { Mode::Kernel } else { Mode::User };
-        any(&self.pids, self.now.task >> 32)
-            && any(&self.tids, self.now.task & 0xffff_ffff)
-            && any(&self.phases, self.now.phase)
-            && self.mode.is_none_or(|m| m == mode)
+        let wanted = &self.selection;
+        any(&wanted.pids, self.now.task >> 32)
+            && any(&wanted.tids, self.now.task & 0xffff_ffff)
+            && any(&wanted.phases, self.now.phase)
+            && wanted.mode.is_none_or(|m| m == mode)
     }
 }

@@ -18,7 +18,8 @@ fn corpus() -> Option<PathBuf> {
 
 fn simulate(trace: &Path, machines: Vec<(String, Machine)>, explain: bool) -> Vec<Outcome> {
     let mut reader = reader::open(trace.to_str().unwrap(), None).unwrap();
-    let mut simulation = Simulation::new(machines, Options { explain, ..Options::default() }).unwrap();
+    let mut simulation =
+        Simulation::new(machines, Options { explain, conflicts: explain, ..Options::default() }).unwrap();
     let mut chunk = Vec::new();
     loop {
         let more = reader.read(&mut chunk).unwrap();

@@ -216,7 +216,7 @@ proptest! {
         let m = machine(&format!(
             r#""tlbs":[{{"name":"u","serves":"IRW","entries":{},"ways":{ways},"policy":"lru"}}]"#, 4 * ways
         ));
-        let options = Options { explain: true, ..Options::default() };
+        let options = Options { explain: true, conflicts: true, ..Options::default() };
         let mut simulation = Simulation::new(vec![("a".into(), m), ("b".into(), unified(8, "lru"))], options).unwrap();
         simulation.feed(&events).unwrap();
         for outcome in simulation.finish().unwrap() {

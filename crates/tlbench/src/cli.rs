@@ -24,6 +24,8 @@ enum Command {
     Show(cmd::show::Args),
     Env(cmd::env::Args),
     Doctor(cmd::doctor::Args),
+    Trace(cmd::trace::Args),
+    Sim(cmd::sim::Args),
 }
 
 /// Parses the command line and runs the command.
@@ -38,5 +40,7 @@ pub fn run() -> Outcome {
         Command::Show(args) => cmd::show::run(&args),
         Command::Env(args) => cmd::env::run(&args),
         Command::Doctor(args) => cmd::doctor::run(&args),
+        Command::Trace(args) => cmd::trace::run(&args),
+        Command::Sim(args) => cmd::sim::run(&args),
     }
 }

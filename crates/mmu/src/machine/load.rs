@@ -2,12 +2,21 @@
 
 use std::path::Path;
 
-use super::{Bytes, Machine, MachineError, PolicyName, TlbSpec, preset};
+use serde::Deserialize;
+
+use super::{Bytes, Machine, MachineError, MapRange, PolicyName, TlbSpec, preset};
 
 /// A machine has at most this many TLBs, and a TLB at most `MAX_ENTRIES` entries.
 const MAX_TLBS: usize = 32;
 const MAX_ENTRIES: u32 = 1 << 20;
 const MAX_RANGES: usize = 4096;
+
+/// A mapping file: ranges and nothing else.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MapFile {
+    map: Vec<MapRange>,
+}
 
 include!(concat!(env!("OUT_DIR"), "/builtin_machines.rs"));
 
@@ -54,6 +63,19 @@ impl Machine {
         } else {
             Self::from_toml(text, name)
         }
+    }
+
+    /// With the `map` ranges of a TOML or JSON text appended; `name` stands in errors.
+    pub fn with_map_file(&self, text: &str, name: &str) -> Result<Self, MachineError> {
+        let fail = |reason: String| MachineError::Syntax { name: name.into(), reason };
+        let file: MapFile = if text.trim_start().starts_with('{') {
+            serde_json::from_str(text).map_err(|e| fail(e.to_string()))?
+        } else {
+            toml::from_str(text).map_err(|e| fail(e.to_string()))?
+        };
+        let mut out = self.clone();
+        out.map.extend(file.map);
+        out.checked(name)
     }
 
     /// From TOML text; `name` stands in errors.

@@ -264,6 +264,15 @@ impl Machine {
         self.kernel_from.or(self.global_from).map_or(1 << 63, |a| a.0)
     }
 
+    /// The machine without the levels before its last one: every reference then looks there.
+    pub fn last_level_only(&self) -> Self {
+        let last = self.tlbs.iter().map(|t| t.level).max().unwrap_or(1);
+        let mut out = self.clone();
+        out.tlbs.retain(|t| t.level == last);
+        out.tlbs.iter_mut().for_each(|t| t.level = 1);
+        out
+    }
+
     /// Whether any TLB gives up entries to pinned or reserved pages.
     pub fn pins(&self) -> bool {
         self.tlbs.iter().any(|t| !t.pinned.is_empty() || t.reserved > 0)

@@ -1,5 +1,6 @@
 //! One configuration's TLBs and counters.
 
+use super::Options;
 use super::counts::{Breakdown, Cause};
 use super::decode::{CLASS_SHIFT, Control, Decoded, Decoder, PAGE_MASK};
 use super::outcome::{Collected, Outcome, TlbOutcome};
@@ -22,14 +23,13 @@ pub(super) struct Configuration {
 }
 
 impl Configuration {
-    pub(super) fn new(name: String, machine: Machine, explain: bool) -> Self {
+    pub(super) fn new(name: String, machine: Machine, options: &Options) -> Self {
         let mut tlbs = Hierarchy::new(&machine);
-        let collected = explain.then(|| {
+        if options.conflicts {
             for (tlb, spec) in tlbs.tlbs.iter_mut().zip(&machine.tlbs) {
                 tlb.watch_conflicts(spec);
             }
-            Box::default()
-        });
+        }
         let every_lookup = tlbs.needs_every_lookup();
         Configuration {
             name,
@@ -39,7 +39,7 @@ impl Configuration {
             walks: Breakdown::default(),
             references: None,
             events: [0; 4],
-            collected,
+            collected: options.explain.then(Box::default),
         }
     }
 

@@ -29,8 +29,10 @@ use optimum::Recording;
 /// How to simulate.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Collect what [`Explanation`] shows, and tell conflict from capacity misses.
+    /// Collect what [`Explanation`] shows.
     pub explain: bool,
+    /// Tell conflict from capacity misses, which costs a second simulation of every TLB that has sets.
+    pub conflicts: bool,
     /// Different pages a trace may touch before [`SimulationError::Pages`].
     pub page_limit: usize,
     /// Runs that `opt` may keep in memory (32 bytes each) before [`SimulationError::FutureTooLong`].
@@ -39,7 +41,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { explain: false, page_limit: 1 << 24, opt_limit: 1 << 24 }
+        Options { explain: false, conflicts: false, page_limit: 1 << 24, opt_limit: 1 << 24 }
     }
 }
 
@@ -104,7 +106,7 @@ impl Simulation {
             let foresees = machine.tlbs.iter().any(|t| t.policy == PolicyName::Opt);
             let list = if foresees { &mut group.foreseeing } else { &mut group.members };
             order.push((at, foresees, list.len()));
-            list.push(Configuration::new(name, machine, options.explain));
+            list.push(Configuration::new(name, machine, &options));
         }
         Ok(Simulation { groups, order, references: 0, instructions: 0, options })
     }

@@ -9,4 +9,6 @@ pub mod explain;
 pub mod list;
 pub mod run;
 pub mod show;
+pub mod sim;
+pub mod trace;
 pub mod worker;
