@@ -1,6 +1,7 @@
 //! The control groups around this process: paths and the limits in force (the tightest on the way up).
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
@@ -64,6 +65,13 @@ impl Directories {
         }
         Err(missing)
     }
+}
+
+/// This process's directory in the cgroup v2 hierarchy; `None` where none is mounted or it lies outside what is seen.
+pub fn unified_cgroup(root: &Root) -> Option<PathBuf> {
+    let (_, directories) = Directories::find(root, &crate::mounts::read(root), "")?;
+    let own = root.path(directories.0.first()?);
+    own.join("cgroup.procs").exists().then_some(own)
 }
 
 /// Path per controller, the unified hierarchy under `""`.

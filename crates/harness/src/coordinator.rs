@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use record::{Invocation, Status};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use crate::janitor::{Janitor, remove_ipc};
+use crate::janitor::Janitor;
+use crate::leftovers::Leftovers;
 use crate::worker::{Report, SUBCOMMAND};
 use crate::{Benchmark, Interrupt, Job, Scratch, Signals, Stop};
 
@@ -57,23 +58,20 @@ pub struct Coordinator {
     janitor: Janitor,
     scratch: Scratch,
     program: OsString,
-    ipc_key: i32,
+    leftovers: Leftovers,
 }
 
 impl Coordinator {
     /// Prepares a run: becomes the reaper of orphaned descendants, starts the janitor, makes the scratch directory in
     /// `directory` or a temporary one. Call while single-threaded.
     pub fn new(directory: Option<&Path>) -> Result<Self, Stop> {
-        // SAFETY: prctl with an integer argument; getpid has none.
-        let pid = unsafe {
-            libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1);
-            libc::getpid()
-        };
-        let ipc_key = 0x746c_0000 | (pid & 0xffff);
-        let mut janitor = Janitor::start(ipc_key)?;
+        // SAFETY: prctl with an integer argument.
+        unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+        let leftovers = Leftovers::of_this_process();
+        let mut janitor = Janitor::start(&leftovers)?;
         let scratch = Scratch::create(directory, |path| janitor.scratch(path))
             .map_err(|e| Stop::fail(e.to_string()))?;
-        Ok(Coordinator { janitor, scratch, program: "/proc/self/exe".into(), ipc_key })
+        Ok(Coordinator { janitor, scratch, program: "/proc/self/exe".into(), leftovers })
     }
 
     /// Where benchmarks put their files.
@@ -81,9 +79,9 @@ impl Coordinator {
         &self.scratch
     }
 
-    /// Key of the System V objects a job may create.
-    pub fn ipc_key(&self) -> i32 {
-        self.ipc_key
+    /// Names of the kernel objects a job may create.
+    pub fn leftovers(&self) -> &Leftovers {
+        &self.leftovers
     }
 
     /// Keeps a shell command that puts back what a set-up changed, in case this process is killed; empty when there is
@@ -119,7 +117,7 @@ impl Coordinator {
             }
             Err(error) => (Ended::Crashed(format!("the worker can't be started: {error}")), Output::empty()),
         };
-        remove_ipc(self.ipc_key);
+        self.leftovers.remove();
         let left = self.scratch.empty().err().map(|e| format!("scratch directory: {e}"));
         let mut outcome = read_outcome(benchmark, ended, &output, deadline);
         if let Some(left) = left {

@@ -1,8 +1,8 @@
 //! A helper process that outlives the coordinator by moments and removes what it left: also after `kill -9`.
 //!
 //! It holds the reading end of a pipe. While the coordinator lives it only notes what is told to it; when the pipe
-//! closes, for whatever reason, it kills the current worker's process group, removes the run's System V objects and
-//! scratch directory, and ends.
+//! closes, for whatever reason, it kills the current worker's process group, removes the run's System V objects, cgroup
+//! and scratch directory, and ends.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -11,6 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use crate::leftovers::Leftovers;
 use crate::{Stop, cvt};
 
 /// The coordinator's end.
@@ -20,15 +21,15 @@ pub struct Janitor {
 }
 
 impl Janitor {
-    /// Forks the janitor of a run with this System V key. Call while single-threaded.
-    pub fn start(ipc_key: i32) -> Result<Self, Stop> {
+    /// Forks the janitor of a run. Call while single-threaded.
+    pub fn start(leftovers: &Leftovers) -> Result<Self, Stop> {
         let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
             .map_err(|e| Stop::fail(format!("pipe: {e}")))?;
         // SAFETY: the coordinator is single-threaded here, so the child may allocate.
         let pid = cvt("fork", unsafe { libc::fork() })?;
         if pid == 0 {
             drop(write);
-            serve(read, ipc_key);
+            serve(read, leftovers);
         }
         Ok(Janitor { pid, tell: Some(File::from(write)) })
     }
@@ -68,7 +69,7 @@ impl Drop for Janitor {
     }
 }
 
-fn serve(pipe: OwnedFd, ipc_key: i32) -> ! {
+fn serve(pipe: OwnedFd, leftovers: &Leftovers) -> ! {
     // SAFETY: only this process's own session, signals and descriptors are changed; no pointer outlives its call.
     unsafe {
         libc::setsid();
@@ -101,25 +102,10 @@ fn serve(pipe: OwnedFd, ipc_key: i32) -> ! {
     if !undo.is_empty() {
         let _ = std::process::Command::new("/bin/sh").arg("-c").arg(OsStr::from_bytes(&undo)).status();
     }
-    remove_ipc(ipc_key);
+    leftovers.remove();
     if let Some(scratch) = scratch {
         let _ = std::fs::remove_dir_all(scratch);
     }
     // SAFETY: ends this process without the coordinator's destructors.
     unsafe { libc::_exit(0) }
-}
-
-/// Removes the System V semaphore set and shared memory segment with this key, if they exist.
-pub fn remove_ipc(key: i32) {
-    // SAFETY: looks up and removes objects by key; no pointers but null.
-    unsafe {
-        let semaphores = libc::semget(key, 0, 0);
-        if semaphores != -1 {
-            libc::semctl(semaphores, 0, libc::IPC_RMID);
-        }
-        let memory = libc::shmget(key, 0, 0);
-        if memory != -1 {
-            libc::shmctl(memory, libc::IPC_RMID, std::ptr::null_mut());
-        }
-    }
 }

@@ -28,6 +28,9 @@ pub struct Job {
     pub scratch: PathBuf,
     /// Key of the System V objects it may create; removed after the invocation.
     pub ipc_key: i32,
+    /// Cgroup v2 directory it may create, with cgroups directly below it; removed after the invocation. `None` where no
+    /// such hierarchy is mounted.
+    pub cgroup: Option<PathBuf>,
     /// Memory it may map, bytes.
     pub memory_limit: u64,
 }

@@ -91,10 +91,11 @@ impl Session {
 
     /// The CPUs a benchmark gets; the error is the reason to skip it.
     fn cpus(&self, placement: Placement) -> Result<Vec<usize>, String> {
-        if !self.pinned {
-            return Ok(Vec::new());
-        }
         match placement {
+            Placement::Pair(_) if !self.pinned => {
+                Err("needs two CPUs of its own, and pinning is off".to_owned())
+            }
+            _ if !self.pinned => Ok(Vec::new()),
             // CPU 0 serves most interrupts, so the last allowed one is taken.
             Placement::OneCpu => Ok(self.topology.allowed.last().copied().into_iter().collect()),
             Placement::Pair(class) => {
@@ -162,7 +163,8 @@ impl Session {
             cpus: cpus.clone(),
             allowed: self.topology.allowed.clone(),
             scratch: self.coordinator.scratch().path().to_owned(),
-            ipc_key: self.coordinator.ipc_key(),
+            ipc_key: self.coordinator.leftovers().ipc_key(),
+            cgroup: self.coordinator.leftovers().cgroup().map(ToOwned::to_owned),
             memory_limit: self.memory_limit,
         };
         let deadline = slice * 10 + DEADLINE_SLACK;

@@ -1,0 +1,72 @@
+//! What a worker may leave in the kernel outside its processes and files, so that others can remove it by name.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use environment::Root;
+
+/// Names of the System V objects and the cgroup that workers of one run may make.
+#[derive(Clone, Debug)]
+pub struct Leftovers {
+    ipc_key: i32,
+    cgroup: Option<PathBuf>,
+}
+
+impl Leftovers {
+    /// Names that belong to the calling process's run.
+    pub fn of_this_process() -> Self {
+        let pid = std::process::id();
+        Leftovers {
+            ipc_key: 0x746c_0000 | (pid & 0xffff) as i32,
+            cgroup: environment::unified_cgroup(&Root::host()).map(|own| own.join(format!("tlbench-{pid}"))),
+        }
+    }
+
+    /// Key of the System V objects.
+    pub fn ipc_key(&self) -> i32 {
+        self.ipc_key
+    }
+
+    /// The cgroup v2 directory; `None` where no such hierarchy is mounted.
+    pub fn cgroup(&self) -> Option<&Path> {
+        self.cgroup.as_deref()
+    }
+
+    /// Removes whatever exists of them.
+    pub fn remove(&self) {
+        remove_ipc(self.ipc_key);
+        if let Some(cgroup) = self.cgroup.as_deref() {
+            remove_cgroups(cgroup);
+        }
+    }
+}
+
+/// Removes a cgroup and the cgroups directly below it, if it exists. Processes just killed may need a moment to leave.
+pub fn remove_cgroups(cgroup: &Path) {
+    for _ in 0..50 {
+        let below = std::fs::read_dir(cgroup).into_iter().flatten().flatten();
+        for entry in below.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+            let _ = std::fs::remove_dir(entry.path());
+        }
+        let removed = std::fs::remove_dir(cgroup);
+        if removed.is_ok() || !cgroup.exists() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Removes the System V semaphore set and shared memory segment with this key, if they exist.
+fn remove_ipc(key: i32) {
+    // SAFETY: looks up and removes objects by key; no pointers but null.
+    unsafe {
+        let semaphores = libc::semget(key, 0, 0);
+        if semaphores != -1 {
+            libc::semctl(semaphores, 0, libc::IPC_RMID);
+        }
+        let memory = libc::shmget(key, 0, 0);
+        if memory != -1 {
+            libc::shmctl(memory, libc::IPC_RMID, std::ptr::null_mut());
+        }
+    }
+}
