@@ -5,14 +5,20 @@
 
 mod ctx;
 mod fs;
+mod futex;
 mod ipc;
+mod layers;
+mod ns;
 mod placed;
 mod proc;
 mod readiness;
+mod sched;
 mod shared;
 mod signal;
 mod switches;
 mod syscall;
+mod time;
+mod uring;
 mod vm;
 mod wake;
 
@@ -35,8 +41,14 @@ pub fn sections() -> Vec<Section> {
         Section { title: "Processes and threads", benchmarks: proc::benchmarks() },
         Section { title: "Context switch", benchmarks: ctx::benchmarks() },
         Section { title: "Wake-up", benchmarks: wake::benchmarks() },
+        Section { title: "Scheduler under load", benchmarks: sched::benchmarks() },
         Section { title: "Local communication", benchmarks: ipc::benchmarks() },
         Section { title: "Files", benchmarks: fs::benchmarks() },
         Section { title: "Memory map", benchmarks: vm::benchmarks() },
+        Section { title: "Futexes", benchmarks: futex::benchmarks() },
+        Section { title: "io_uring and epoll", benchmarks: uring::benchmarks() },
+        Section { title: "Filters and probes", benchmarks: layers::benchmarks() },
+        Section { title: "Time", benchmarks: time::benchmarks() },
+        Section { title: "Namespaces and cgroups", benchmarks: ns::benchmarks() },
     ]
 }

@@ -20,6 +20,7 @@ fn run(name: &str) -> Vec<Invocation> {
         allowed,
         scratch: scratch.path().into(),
         ipc_key: 0,
+        cgroup: None,
         memory_limit: 1 << 30,
     };
     let mut bench = Bench::new(benchmark, &job);

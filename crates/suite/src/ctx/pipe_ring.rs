@@ -12,13 +12,33 @@ use std::os::fd::OwnedFd;
 
 use harness::prelude::*;
 
+use super::vectors::Vectors;
 use crate::ipc::pipe::pipe;
 use crate::switches;
 
 /// The family.
 pub fn benchmarks() -> Vec<Benchmark> {
     let rings = [1, 2, 8, 16];
-    rings.iter().flat_map(|&processes| [0, 16, 64].map(|kib| ring(processes, kib))).collect()
+    let mut all: Vec<Benchmark> =
+        rings.iter().flat_map(|&processes| [0, 16, 64].map(|kib| ring(processes, kib))).collect();
+    all.push(with_vectors());
+    all
+}
+
+/// The ring of two with full vector registers.
+fn with_vectors() -> Benchmark {
+    let name = "ctx.pipe.2p.0k.vector";
+    let declared = time(
+        name,
+        "switch",
+        "As ctx.pipe.2p.0k, with the machine's widest vector registers in use in both processes.",
+    );
+    Benchmark::new(name, move |bench| {
+        let vectors = Vectors::widest()?;
+        bench.note(name, "vectors", vectors.name());
+        run(bench, name, 2, 0, Some(vectors))
+    })
+    .metric(declared.blocking())
 }
 
 fn ring(processes: usize, kib: usize) -> Benchmark {
@@ -44,7 +64,7 @@ fn ring(processes: usize, kib: usize) -> Benchmark {
     if (processes, kib) == (2, 0) {
         declared = declared.with_tails();
     }
-    Benchmark::new(name.clone(), move |bench| run(bench, &name, processes, kib))
+    Benchmark::new(name.clone(), move |bench| run(bench, &name, processes, kib, None))
         .metric(declared)
         .memory((4 << 20) + ((processes * kib) as u64 * 1024))
 }
@@ -74,16 +94,24 @@ impl Array {
 }
 
 /// One process's place in the ring.
-struct Place {
+pub(super) struct Place {
     from: OwnedFd,
     to: OwnedFd,
     array: Array,
+    /// Vector registers to fill before every system call.
+    vectors: Option<Vectors>,
 }
 
 impl Place {
+    /// A place without an array.
+    pub(super) fn between(from: OwnedFd, to: OwnedFd) -> Self {
+        Place { from, to, array: Array::new(0), vectors: None }
+    }
+
     /// Waits for the token, adds 1 and sums the array; `None` when the ring has ended.
     fn take(&self) -> Result<Option<u32>, Stop> {
         let mut token = [0u8; 4];
+        self.fill_vectors();
         if rustix::io::read(&self.from, &mut token) != Ok(4) {
             return Ok(None);
         }
@@ -92,12 +120,25 @@ impl Place {
     }
 
     fn pass(&self, token: u32) -> bool {
+        self.fill_vectors();
         rustix::io::write(&self.to, &token.to_ne_bytes()) == Ok(4)
+    }
+
+    fn fill_vectors(&self) {
+        if let Some(vectors) = self.vectors {
+            vectors.fill();
+        }
     }
 }
 
-fn run(bench: &mut Bench, metric: &str, processes: usize, kib: usize) -> Result<(), Stop> {
-    let (place, peers) = join_ring(bench.job().cpus.first().copied(), processes, kib)?;
+fn run(
+    bench: &mut Bench,
+    metric: &str,
+    processes: usize,
+    kib: usize,
+    vectors: Option<Vectors>,
+) -> Result<(), Stop> {
+    let (place, peers) = join_ring(bench.job().cpus.first().copied(), processes, kib, vectors)?;
     let one_cpu = harness::allowed_cpus().is_ok_and(|cpus| cpus.len() == 1);
     let switched_before = switches::all(libc::RUSAGE_THREAD);
     let (mut token, mut hops) = (0u32, 0u64);
@@ -125,7 +166,8 @@ fn run(bench: &mut Bench, metric: &str, processes: usize, kib: usize) -> Result<
     )
 }
 
-fn go_round(place: &Place, token: &mut u32, laps: u64) -> Result<(), Stop> {
+/// Sends the token round `laps` times.
+pub(super) fn go_round(place: &Place, token: &mut u32, laps: u64) -> Result<(), Stop> {
     for _ in 0..laps {
         let next = if place.pass(*token) { place.take()? } else { None };
         *token = next.ok_or_else(|| Stop::fail("a process of the ring ended early"))?;
@@ -134,12 +176,18 @@ fn go_round(place: &Place, token: &mut u32, laps: u64) -> Result<(), Stop> {
 }
 
 /// Forks the other processes of a ring on `cpu`; yields this process's place.
-fn join_ring(cpu: Option<usize>, processes: usize, kib: usize) -> Result<(Place, Vec<Peer>), Stop> {
+fn join_ring(
+    cpu: Option<usize>,
+    processes: usize,
+    kib: usize,
+    vectors: Option<Vectors>,
+) -> Result<(Place, Vec<Peer>), Stop> {
     let mut pipes = (0..processes).map(|_| pipe()).collect::<Result<Vec<_>, Stop>>()?;
+    let mut place = |number| Place { vectors, ..take_place(&mut pipes, number, kib) };
     let peers = (1..processes)
-        .map(|number| Peer::spawn(cpu, || sit(&take_place(&mut pipes, number, kib))))
+        .map(|number| Peer::spawn(cpu, || sit(&place(number))))
         .collect::<Result<Vec<_>, Stop>>()?;
-    Ok((take_place(&mut pipes, 0, kib), peers))
+    Ok((place(0), peers))
 }
 
 /// The two ends that process `number` keeps; all others are closed, so that a broken ring ends everywhere.
@@ -148,11 +196,11 @@ fn take_place(pipes: &mut Vec<(OwnedFd, OwnedFd)>, number: usize, kib: usize) ->
     let (from, own_to) = pipes.remove(0);
     let to = if pipes.is_empty() { own_to } else { pipes.remove(0).1 };
     pipes.clear();
-    Place { from, to, array: Array::new(kib) }
+    Place { from, to, array: Array::new(kib), vectors: None }
 }
 
 /// A process of the ring: passes the token on until the ring ends.
-fn sit(place: &Place) -> Result<(), Stop> {
+pub(super) fn sit(place: &Place) -> Result<(), Stop> {
     while let Some(token) = place.take()? {
         if !place.pass(token) {
             break;

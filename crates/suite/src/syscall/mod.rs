@@ -1,9 +1,11 @@
 //! System calls that do as little as possible.
 
 mod fstat;
+mod getrandom;
 mod null;
 mod open_close;
 mod read;
+mod sched_yield;
 mod stat;
 mod write;
 
@@ -18,5 +20,7 @@ pub fn benchmarks() -> Vec<Benchmark> {
         stat::benchmark(),
         fstat::benchmark(),
         open_close::benchmark(),
+        getrandom::benchmark(),
+        sched_yield::benchmark(),
     ]
 }
