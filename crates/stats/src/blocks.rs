@@ -79,7 +79,7 @@ fn floor_variance(group: &Group) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::{Direction, Layout, Measured, Observation};
+    use crate::table::{Direction, Layout, Measured, Observation, Plan};
 
     fn table(base: &[f64], other: &[f64]) -> Table {
         let cell = |values: &[f64]| Cell {
@@ -93,7 +93,7 @@ mod tests {
         Table {
             configurations: Vec::new(),
             metrics: vec![Measured::new("m", Direction::Smaller, vec![cell(base), cell(other)])],
-            layout: Layout::Unknown,
+            layout: Layout::Blocks(Plan::fixed()),
         }
     }
 

@@ -2,7 +2,6 @@
 
 use crate::decide;
 use crate::evidence::{Draft, Evidence};
-use crate::legacy;
 use crate::reduced::Reduced;
 use crate::row::{self, Borrowed, Pair, Row};
 use crate::sittings::TauSource;
@@ -10,7 +9,7 @@ use crate::student;
 use crate::table::{Layout, Options, Table};
 use crate::trimmed::{self, Location};
 use crate::verdict::{Flag, Verdict};
-use crate::{blocks, holm, judge};
+use crate::{holm, judge, notes};
 
 /// How many rows got which word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,15 +107,24 @@ fn comparison(pair: &Pair<'_>, metrics: &[Reduced<'_>], drafts: &[Draft]) -> Com
     let moved: Vec<&str> =
         rows.iter().filter(|r| r.has(Flag::ControlsMoved)).map(|r| r.metric.as_str()).collect();
     let comparable = moved.is_empty() && pair.options.not_comparable.is_empty();
-    let mut notes = pair.options.not_comparable.clone();
+    let mut said = pair.options.not_comparable.clone();
     if !moved.is_empty() {
-        notes.push(format!("not comparable: controls moved ({})", moved.join(", ")));
+        said.push(format!("not comparable: controls moved ({})", moved.join(", ")));
     }
-    notes.extend(layout_notes(pair, &rows));
-    notes.extend(row_notes(&rows));
+    said.extend(notes::of_layout(pair, &rows));
+    said.extend(notes::of_rows(&rows));
     let exit_code = exit_code(pair, &rows, comparable);
     let mean_cost = mean_cost(pair, metrics);
-    Comparison { base: pair.base, other: pair.other, rows, counts, comparable, notes, mean_cost, exit_code }
+    Comparison {
+        base: pair.base,
+        other: pair.other,
+        rows,
+        counts,
+        comparable,
+        notes: said,
+        mean_cost,
+        exit_code,
+    }
 }
 
 /// Flags are findings too: each kind is corrected over the table.
@@ -227,86 +235,6 @@ fn count(rows: &[Row]) -> Counts {
         exact: of(Verdict::Exact),
         differs: of(Verdict::Differs),
     }
-}
-
-fn layout_notes(pair: &Pair<'_>, rows: &[Row]) -> Vec<String> {
-    let name = |c: usize| &pair.table.configurations[c].name;
-    let (base, other) = (name(pair.base), name(pair.other));
-    let mut notes = Vec::new();
-    match &pair.table.layout {
-        Layout::Blocks(plan) => {
-            let measured = blocks::numbers(pair.table).len() as u32;
-            if let Some(&last) = plan.looks.iter().max().filter(|&&last| measured > last) {
-                notes.push(format!("{measured} blocks measured, the plan ends at {last}: the rest is not used"));
-            }
-        }
-        Layout::Sequential => notes.push(format!(
-            "uncontrolled order: all of {base} and all of {other} ran one after the other, so a drift and an effect are the same data"
-        )),
-        Layout::Sittings => notes.push(format!("uncontrolled order: stored records, not interleaved; {}", tau_note(rows))),
-        Layout::Unknown => {
-            notes.push("uncontrolled order: order of runs unknown, boots unknown".to_owned());
-            let n = |side: fn(&Row) -> usize| rows.iter().map(side).max().unwrap_or(0);
-            let (na, nb) = (n(|r| r.base.n), n(|r| r.other.n));
-            if na > 0 && nb > 0 {
-                let p = legacy::smallest_rank_p(na, nb);
-                notes.push(format!("smallest p a rank test could reach with {na} + {nb} runs: {p:.2}"));
-            }
-        }
-    }
-    if pair.table.configurations[pair.base].one_boot || pair.table.configurations[pair.other].one_boot {
-        notes.push("these runs differ or agree; kernel, boot and build cannot be told apart".to_owned());
-    }
-    notes
-}
-
-fn tau_note(rows: &[Row]) -> String {
-    let mut defaults: Vec<f64> = Vec::new();
-    let (mut history, mut seen) = (0, 0);
-    for row in rows {
-        match row.tau {
-            Some(TauSource::Default(sd)) => defaults.push(100.0 * sd),
-            Some(TauSource::History(_)) => history += 1,
-            Some(TauSource::Seen) => seen += 1,
-            None => {}
-        }
-    }
-    defaults.sort_by(f64::total_cmp);
-    defaults.dedup();
-    let mut parts = Vec::new();
-    if !defaults.is_empty() {
-        let list: Vec<String> = defaults.iter().map(|pct| format!("{pct} %")).collect();
-        parts.push(format!("between sittings an assumed deviation of {} (no history)", list.join(" or ")));
-    }
-    if history > 0 {
-        parts.push(format!("between-sitting deviation from history for {history} metrics"));
-    }
-    if seen > 0 {
-        parts.push(format!("between-sitting deviation seen in the records for {seen} metrics"));
-    }
-    if parts.is_empty() { "no row with an error".to_owned() } else { parts.join("; ") }
-}
-
-fn row_notes(rows: &[Row]) -> Vec<String> {
-    let mut notes = Vec::new();
-    for row in rows {
-        let name = &row.metric;
-        if row.broken_exact {
-            notes.push(format!("{name}: declared exact, but repetitions differ; compared as an estimate"));
-        }
-        if let Some(test) = row.set_aside.filter(|test| test.differs()) {
-            let (a, b) = (100.0 * test.base.fraction(), 100.0 * test.other.fraction());
-            notes.push(format!("{name}: shares of set-aside samples differ ({a:.1} % against {b:.1} %)"));
-        }
-        if let Some(modes) = row.modes.filter(|modes| modes.p_shares_adjusted < 0.01) {
-            let (a, b) = (modes.base_high, modes.other_high);
-            notes.push(format!(
-                "{name}: the two modes are visited differently often ({}/{} against {}/{} in the upper one)",
-                a.count, a.total, b.count, b.total
-            ));
-        }
-    }
-    notes
 }
 
 /// Exit code of one pair.

@@ -92,7 +92,8 @@ fn replay(
         current = collect(reduced, table, pair, last, options);
         adjust(&mut current.iter_mut().collect::<Vec<_>>(), holm::bonferroni, alpha(table), options);
         for (slot, draft) in decided.iter_mut().zip(&current) {
-            if slot.is_none() && (draft.equivalent || draft.different) {
+            // two blocks are never a verdict, so they never end the search for one
+            if slot.is_none() && draft.n > 2 && (draft.equivalent || draft.different) {
                 *slot = Some(Draft { look: Some(look), ..draft.clone() });
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::compare::Comparison;
 use crate::contrast::{Contrast, Scale};
-use crate::row::Row;
+use crate::row::{Row, plain};
 use crate::sittings::TauSource;
 use crate::table::{Layout, Measured, Table};
 use crate::verdict::Verdict;
@@ -179,14 +179,15 @@ fn significance(table: &Table, comparison: &Comparison, row: &Row) -> String {
 fn equivalence(table: &Table, row: &Row, contrast: &Contrast) -> String {
     let level = 1.0 - 2.0 * decide::alpha(table);
     let ci = contrast.interval(level);
-    let tightest =
-        row.tightest_pct.map_or("none of 0.25, 0.5, 1, 2, 5 %".to_owned(), |pct| format!("±{pct} %"));
+    let tightest = row
+        .tightest_pct
+        .map_or("none of 0.25, 0.5, 1, 2, 5 %".to_owned(), |pct| format!("±{} %", plain(pct)));
     format!(
         "{:.0} % interval [{:.4}, {:.4}] against a margin of ±{} %; tightest margin that holds: {tightest}",
         100.0 * level,
         ci.lo,
         ci.hi,
-        row.margin_pct
+        plain(row.margin_pct)
     )
 }
 

@@ -13,6 +13,7 @@
 //! | --- | --- |
 //! | `table` | what goes in: table, observations, layout, options |
 //! | `compare`, `row`, `judge`, `verdict` | the comparison, one row of it, how it gets its word, the words |
+//! | `notes` | the sentence above a table and the notes below |
 //! | `explain` | how one verdict came about, step by step |
 //! | `contrast`, `equivalence` | an effect with its error: p, interval, two one-sided tests |
 //! | `evidence`, `decide` | what the observations amount to; the decision over a whole family |
@@ -41,6 +42,7 @@ mod legacy;
 pub mod maxt;
 pub mod modes;
 pub mod noise;
+mod notes;
 mod reduced;
 mod row;
 pub mod shares;

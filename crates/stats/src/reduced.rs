@@ -11,7 +11,7 @@ use crate::table::{Layout, Measured, Table};
 pub struct Reduced<'a> {
     /// The metric.
     pub metric: &'a Measured,
-    /// Mean logs by rising block number, per configuration.
+    /// Mean logs by rising block number, per configuration; empty unless the order is controlled.
     pub by_block: Vec<Vec<(u32, f64)>>,
     /// Spread and rounding of each configuration.
     pub groups: Vec<Option<Group>>,
@@ -33,9 +33,10 @@ impl<'a> Reduced<'a> {
 
     fn of(metric: &'a Measured, layout: &Layout) -> Self {
         let groups = legacy::groups(metric);
+        let in_blocks = |cell| if layout.controlled() { blocks::logs_by_block(cell) } else { Vec::new() };
         Reduced {
             metric,
-            by_block: metric.cells.iter().map(blocks::logs_by_block).collect(),
+            by_block: metric.cells.iter().map(in_blocks).collect(),
             pooled: legacy::pool(groups.iter().flatten(), true),
             seen: legacy::pool(groups.iter().flatten(), false),
             sittings: (*layout == Layout::Sittings).then(|| Sittings::of(metric, &groups)),

@@ -302,11 +302,11 @@ impl Row {
                 format!(
                     "{}, inside the margin of ±{} %: real but small",
                     sized(self.way().word()),
-                    self.margin_pct
+                    plain(self.margin_pct)
                 )
             }
             Verdict::Equivalent => {
-                format!("equivalent within ±{} %", self.tightest_pct.unwrap_or(self.margin_pct))
+                format!("equivalent within ±{} %", plain(self.tightest_pct.unwrap_or(self.margin_pct)))
             }
             Verdict::Inconclusive => {
                 format!("inconclusive: {}", self.reason.as_deref().unwrap_or("no reason known"))
@@ -318,6 +318,11 @@ impl Row {
             },
         }
     }
+}
+
+/// At most three decimals, none for whole numbers: 2, 0.25, 7.143.
+pub(crate) fn plain(pct: f64) -> f64 {
+    (pct * 1000.0).round() / 1000.0
 }
 
 fn p_words(p: f64) -> String {

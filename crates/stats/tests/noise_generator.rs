@@ -149,3 +149,28 @@ fn sequential_tables_never_get_a_word() {
         assert_eq!(report.exit_code, 4);
     }
 }
+
+/// Two modes a factor of two apart whose shares differ (5 of 12 against 8 of 12, as in the 2002 TCP row), other seeds.
+#[test]
+fn a_shift_of_shares_alone_is_never_better_or_worse() {
+    let (mut flagged, mut words) = (0, 0);
+    for seed in 0..TABLES {
+        let quiet = Scenario { metrics: 1, ..Scenario::quiet_aa(1, 12, 3000 + seed) };
+        let mut table = quiet.table();
+        let mut upper =
+            Scenario { metrics: 1, ..Scenario::quiet_aa(1, 24, 9000 + seed) }.invocations().into_iter();
+        for (cell, share) in table.metrics[0].cells.iter_mut().zip([5.0 / 12.0, 8.0 / 12.0]) {
+            for observation in &mut cell.observations {
+                // the last digits of an independent session serve as a uniform draw
+                let draw = upper.next().map_or(0.0, |i| (i.value * 1e6).fract());
+                observation.value *= if draw < share { 2.0 } else { 1.0 };
+            }
+        }
+        let report = compare(&table, &[(0, 1)], &Options::default());
+        let row = &report.comparisons[0].rows[0];
+        flagged += usize::from(row.has(Flag::TwoModes));
+        words += usize::from(significant(row));
+    }
+    println!("two modes flagged in {flagged}, better or worse in {words} of {TABLES}");
+    assert!(flagged as u64 >= TABLES * 9 / 10 && words as u64 <= TABLES * 3 / 100, "{flagged} {words}");
+}
