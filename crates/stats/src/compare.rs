@@ -65,6 +65,29 @@ pub struct Report {
 
 /// Compares `pairs` of (base, other) configurations of a table.
 ///
+/// ```
+/// use stats::{Cell, Configuration, Direction, Layout, Measured, Observation, Options, Plan, Table};
+///
+/// let cell = |values: [f64; 4]| Cell {
+///     observations: (1..).zip(values).map(|(block, v)| Observation::in_block(v, block, 0)).collect(),
+///     summary: None,
+/// };
+/// let fork = vec![cell([100.0, 101.0, 99.0, 100.5]), cell([110.1, 111.0, 109.2, 110.6])];
+/// let table = Table {
+///     configurations: vec![Configuration::named("A"), Configuration::named("B")],
+///     metrics: vec![Measured::new("proc.fork", Direction::Smaller, fork)],
+///     layout: Layout::Blocks(Plan::fixed()),
+/// };
+/// let report = stats::compare(&table, &[(0, 1)], &Options::default());
+/// let comparison = &report.comparisons[0];
+/// assert!(comparison.rows[0].words().starts_with("worse: +10.09 % ["));
+/// assert!(comparison.sentence(&table).starts_with("B is worse: proc.fork +10.1 % ["));
+/// assert_eq!(report.exit_code, 1);
+/// for step in stats::explain(&table, comparison, 0) {
+///     println!("{step}");
+/// }
+/// ```
+///
 /// # Panics
 /// When a pair names a configuration that is not in the table, or a metric does not have one cell per configuration.
 pub fn compare(table: &Table, pairs: &[(usize, usize)], options: &Options) -> Report {
@@ -279,4 +302,56 @@ fn mean_cost(pair: &Pair<'_>, metrics: &[Reduced<'_>]) -> Option<Location> {
     let whole: Vec<f64> =
         sums.into_values().filter(|(_, n)| *n == measured).map(|(sum, n)| sum / n as f64).collect();
     trimmed::tenth(&whole).filter(|location| location.n >= 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{Cell, Configuration, Direction, Measured};
+
+    /// Twelve rows with effects from 1 to 12 % and spreads that rise and fall, so that their order changes with the
+    /// boot deviation.
+    fn one_boot_table() -> Table {
+        let cell =
+            |level: f64, spread: f64| Cell::of(&[level, level * (1.0 + spread), level * (1.0 - spread)]);
+        let metric = |i: u32| {
+            let spread = [0.001, 0.004, 0.0005][i as usize % 3];
+            let change = 1.0 + 0.01 * f64::from(i);
+            Measured::new(
+                format!("m{i}"),
+                Direction::Smaller,
+                vec![cell(100.0, spread), cell(100.0 * change, spread)],
+            )
+        };
+        let boot = |name: &str| Configuration { one_boot: true, ..Configuration::named(name) };
+        Table {
+            configurations: vec![boot("A"), boot("B")],
+            metrics: (1..=12).map(metric).collect(),
+            layout: Layout::Unknown,
+        }
+    }
+
+    #[test]
+    fn rows_survive_exactly_up_to_the_boot_deviation_named() {
+        let report = compare(&one_boot_table(), &[(0, 1)], &Options::default());
+        let rows = &report.comparisons[0].rows;
+        let significant_with = |boot_sd: f64, row: usize| {
+            let with_boot = |row: &Row| {
+                let contrast = row.contrast.unwrap();
+                let se = (contrast.se * contrast.se + 2.0 * boot_sd * boot_sd).sqrt();
+                crate::Contrast { se, ..contrast }.p()
+            };
+            holm::holm(&rows.iter().map(with_boot).collect::<Vec<_>>())[row] < 0.05
+        };
+        let mut checked = 0;
+        for (i, row) in rows.iter().enumerate() {
+            if let Some(pct) = row.survives_boot_sd_pct {
+                assert!(significant_with(pct / 100.0 * 0.999, i), "{} dies before {pct}", row.metric);
+                assert!(!significant_with(pct / 100.0 * 1.001, i), "{} outlives {pct}", row.metric);
+                checked += 1;
+            }
+        }
+        assert!(checked >= 9, "{checked}");
+        assert!(rows[0].survives_boot_sd_pct < rows[11].survives_boot_sd_pct);
+    }
 }

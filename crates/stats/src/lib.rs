@@ -59,7 +59,8 @@ pub use compare::{Comparison, Counts, Report, compare};
 pub use contrast::{Contrast, Interval, Scale, Unit};
 pub use equivalence::TIGHTEST_PCT;
 pub use explain::explain;
-pub use row::{Exact, MoreRuns, Row, Side};
+pub use row::{Borrowed, Exact, MoreRuns, Row, Side};
+pub use sittings::TauSource;
 pub use table::{
     Cell, Configuration, Direction, Layout, Measured, Observation, Options, Plan, Share, Summary, Table, Tau,
 };

@@ -1,5 +1,7 @@
 //! Error rates and power of the rules, on simulated sessions of sixty metrics.
 
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
 use stats::simulate::{Noise, Scenario};
 use stats::{Flag, Layout, Options, Plan, Report, Row, Verdict, compare};
 
@@ -173,4 +175,31 @@ fn a_shift_of_shares_alone_is_never_better_or_worse() {
     }
     println!("two modes flagged in {flagged}, better or worse in {words} of {TABLES}");
     assert!(flagged as u64 >= TABLES * 9 / 10 && words as u64 <= TABLES * 3 / 100, "{flagged} {words}");
+}
+
+/// Stored records of two sittings that differ by 1 % per metric: the default between-sitting deviation keeps the table
+/// silent, the same numbers taken as a foreign table of unknown order would not be.
+#[test]
+fn two_sittings_of_one_state_stay_silent() {
+    let mut random = Pcg64Mcg::seed_from_u64(5);
+    let mut sitting = || (0..12).map(|_| random.random_range(0.0..1.0)).sum::<f64>() - 6.0;
+    let (mut stored, mut foreign) = (0, 0);
+    for seed in 0..TABLES {
+        let mut table = Scenario::quiet_aa(60, 10, 20_000 + seed).table();
+        for cell in table.metrics.iter_mut().flat_map(|metric| &mut metric.cells) {
+            let offset = (0.01 * sitting()).exp();
+            cell.observations.iter_mut().for_each(|o| o.value *= offset);
+        }
+        let mut alarm = |layout: Layout| {
+            table.layout = layout;
+            usize::from(
+                compare(&table, &[(0, 1)], &Options::default()).comparisons[0].rows.iter().any(significant),
+            )
+        };
+        stored += alarm(Layout::Sittings);
+        foreign += alarm(Layout::Unknown);
+    }
+    println!("any word in {stored} of {TABLES} tables of stored records, {foreign} of foreign ones");
+    assert!(stored as u64 <= TABLES * 9 / 100, "{stored}");
+    assert!(foreign as u64 >= TABLES * 9 / 10, "{foreign}");
 }
