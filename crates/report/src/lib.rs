@@ -4,14 +4,14 @@
 
 pub mod compare;
 mod grid;
-mod interval;
 mod number;
 pub mod plot;
 mod rows;
 mod table;
+mod text;
 
 pub use grid::grid;
-pub use interval::center_and_interval;
-pub use number::{significant, with_error};
+pub use number::{readable_unit, significant, with_error};
 pub use rows::{Row, rows};
 pub use table::{Table, section_table};
+pub use text::wrapped;

@@ -24,6 +24,16 @@ pub fn with_error(value: f64, half_width: Option<f64>) -> (String, String) {
     (text, error)
 }
 
+/// The factor and the unit in which a value is best read: times in ns, us, ms or s, anything else as it is.
+pub fn readable_unit(value: f64, unit: &str) -> (f64, &str) {
+    match unit {
+        "ns" if value >= 1e9 => (1e-9, "s"),
+        "ns" if value >= 1e6 => (1e-6, "ms"),
+        "ns" if value >= 1e4 => (1e-3, "us"),
+        _ => (1.0, unit),
+    }
+}
+
 /// Thousands separated by commas in numbers of five digits and more.
 fn grouped(text: &str) -> String {
     let (whole, fraction) = text.split_once('.').map_or((text, None), |(w, f)| (w, Some(f)));
@@ -45,6 +55,14 @@ fn grouped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_times_are_shown_in_longer_units() {
+        assert_eq!(readable_unit(9999.0, "ns"), (1.0, "ns"));
+        assert_eq!(readable_unit(249_914.0, "ns"), (1e-3, "us"));
+        assert_eq!(readable_unit(2e6, "ns"), (1e-6, "ms"));
+        assert_eq!(readable_unit(2e6, "count"), (1.0, "count"));
+    }
 
     #[test]
     fn digits_follow_the_error() {

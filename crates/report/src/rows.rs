@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use record::{Direction, Invocation, Record, Status, Unit};
 use serde::Serialize;
 
-use crate::interval::center_and_interval;
-
 /// One metric of one record, over its invocations.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
@@ -60,16 +58,16 @@ fn row(lines: &[&Invocation]) -> Row {
     let values: Vec<f64> = lines.iter().filter_map(|l| l.value).collect();
     let taken: usize = lines.iter().filter_map(|l| l.samples.as_ref()).map(Vec::len).sum();
     let aside: u32 = lines.iter().map(|l| l.set_aside).sum();
-    let (value, ci95) = center_and_interval(&values);
+    let summary = stats::estimate::value_interval(&values);
     let first = lines[0];
     Row {
         metric: first.metric.clone(),
         unit: first.unit.clone(),
-        value,
-        ci95,
+        value: summary.map(|s| s.value),
+        ci95: summary.and_then(|s| s.ci95).map(|(lo, hi)| [lo, hi]),
         n: values.len(),
         set_aside: if taken == 0 { 0.0 } else { f64::from(aside) / taken as f64 },
-        reason: if value.is_some() { None } else { reason(lines) },
+        reason: if summary.is_some() { None } else { reason(lines) },
         per: first.per.clone(),
         direction: first.direction,
         machine_cpu_ns: machine_cpu(lines),

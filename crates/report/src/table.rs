@@ -2,8 +2,9 @@
 
 use comfy_table::{CellAlignment, Table as Grid, presets};
 
-use crate::number::{significant, with_error};
+use crate::number::{readable_unit, significant, with_error};
 use crate::rows::Row;
+use crate::text::wrapped;
 
 /// A titled table as lines of text of at most 100 columns.
 pub struct Table {
@@ -22,15 +23,20 @@ pub fn section_table(title: &str, rows: &[&Row]) -> Table {
             rows.iter().find(|other| other.metric == format!("{}.p99", row.metric)).and_then(|r| r.value);
         match row.value {
             Some(value) => {
-                let (value, error) = with_error(value, row.half_width());
+                let (factor, unit) = readable_unit(value, &row.unit.0);
+                let (value, error) = with_error(value * factor, row.half_width().map(|h| h * factor));
+                let scaled = |v: f64| significant(v * factor, None);
                 grid.add_row([
                     row.metric.clone(),
                     value,
                     error,
-                    row.unit.to_string(),
+                    unit.to_owned(),
                     row.per.clone().unwrap_or_default(),
-                    p99.map(|v| significant(v, None)).unwrap_or_default(),
-                    row.machine_cpu_ns.map(|v| significant(v, None)).unwrap_or_default(),
+                    p99.map(scaled).unwrap_or_default(),
+                    row.machine_cpu_ns
+                        .filter(|_| row.unit == record::Unit::NS)
+                        .map(scaled)
+                        .unwrap_or_default(),
                     row.n.to_string(),
                     if row.disturbed { "disturbed".into() } else { share(row.set_aside) },
                 ]);
@@ -63,7 +69,11 @@ fn grouped_reasons(notes: &[(String, String)]) -> Vec<String> {
             None => reasons.push((reason, vec![metric])),
         }
     }
-    reasons.iter().map(|(reason, metrics)| format!("  {}: {reason}", metrics.join(" "))).collect()
+    reasons
+        .iter()
+        .flat_map(|(reason, metrics)| wrapped(&format!("{}: {reason}", metrics.join(" ")), 94))
+        .map(|line| format!("  {line}"))
+        .collect()
 }
 
 fn is_tail(metric: &str) -> bool {

@@ -98,6 +98,24 @@ fn a_drift_in_sequential_runs_is_no_verdict() {
 }
 
 #[test]
+fn summaries_of_perf_stat_get_their_words() {
+    let Some(shared) = shared() else { return };
+    let files = [shared.join("data/compare/acc19_summaries_only.csv")];
+    let (summaries, _) = compare(&files, &["--accept-uncontrolled", "--base", "before"]);
+    let names: Vec<&str> = summaries["comparisons"][0]["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| r["metric"].as_str().unwrap())
+        .collect();
+    let like = |part: &str| *names.iter().find(|n| n.to_lowercase().contains(part)).unwrap();
+    for part in ["cycles", "elapsed", "dtlb"] {
+        assert_eq!(word(&summaries, like(part)), "better", "{part}");
+    }
+    assert_eq!(word(&summaries, like("itlb")), "equivalent");
+}
+
+#[test]
 fn the_mail_of_2002_reads_and_decides_as_it_is() {
     let Some(shared) = shared() else { return };
     let seed = std::fs::read_dir(shared.join("seeds")).unwrap().flatten().map(|e| e.path());

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::ImportError;
 use super::input::Input;
 use super::number::{decimal, text};
+use super::perf;
 use super::sink::{Run, Sink};
 use crate::{Direction, Estimator, Invocation, Printed, Status, Summary, Unit};
 
@@ -293,7 +294,9 @@ fn invocation(row: &Row) -> Result<(Invocation, String, bool), String> {
     let direction = match row.get(Field::Direction) {
         Some(b"smaller") => Direction::Smaller,
         Some(b"bigger") => Direction::Bigger,
-        Some(b"none") | None => Direction::None,
+        Some(b"none") => Direction::None,
+        // Counter names mean the same in every tool; other names say nothing of their direction.
+        None => perf::direction(metric.split(' ').next().unwrap_or_default().trim_start_matches("perf/")),
         Some(other) => return Err(format!("direction `{}` is none of smaller, bigger, none", text(other))),
     };
     let mut made = Invocation::foreign(&metric, unit, direction);

@@ -8,6 +8,7 @@ use stats::{Comparison, Flag, MoreRuns, Row, Verdict};
 
 use super::{Gathered, sentence};
 use crate::number::significant;
+use crate::text::wrapped;
 
 /// Environment differences shown; the rest is counted.
 const MOST_DIFFERENCES: usize = 12;
@@ -51,7 +52,7 @@ pub fn print_comparison(
         writeln!(out)?;
     }
     for note in gathered.notes.iter().chain(&comparison.notes) {
-        for (i, line) in wrap(note, 96).iter().enumerate() {
+        for (i, line) in wrapped(note, 96).iter().enumerate() {
             writeln!(out, "{} {line}", if i == 0 { "-" } else { " " })?;
         }
     }
@@ -119,7 +120,7 @@ fn print_group(
             format!("{}+{}", row.base.n, row.other.n),
             if fits { note.clone() } else { String::new() },
         ]);
-        below.push(if fits { Vec::new() } else { wrap(&note, 92) });
+        below.push(if fits { Vec::new() } else { wrapped(&note, 92) });
     }
     for column in [1, 2, 4, 5, 6, 7] {
         if let Some(column) = grid.column_mut(column) {
@@ -190,20 +191,4 @@ fn note(row: &Row) -> String {
 
 fn p_value(p: f64) -> String {
     if p < 0.001 { "<.001".into() } else { format!("{p:.3}").trim_start_matches('0').to_owned() }
-}
-
-/// Breaks text at spaces into lines of at most `width` characters.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }

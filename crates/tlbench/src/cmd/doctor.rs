@@ -7,7 +7,7 @@ use environment::{Finding, Options};
 
 use super::env::Source;
 use crate::exit::Outcome;
-use crate::terminal::wrapped;
+use report::wrapped;
 
 /// Say what will add noise on this machine and what to do about it, changing nothing
 #[derive(clap::Args)]

@@ -7,7 +7,7 @@ use record::Metric;
 
 use crate::exit::Outcome;
 use crate::select::Selection;
-use crate::terminal::wrapped;
+use report::wrapped;
 
 /// List all metrics with their one-line definitions; with a name, its full page
 #[derive(clap::Args)]

@@ -89,7 +89,7 @@ fn print_section(out: &mut impl Write, title: &str, rows: &[&Row]) -> io::Result
 const LEGEND: &str = "\
 +-      half-width of the 95 % interval over n fresh processes, for this sitting and boot only
 p99     99th percentile of single operations, where kept
-cpu/op  CPU time of the whole machine per unit of work, ns, from /proc/stat; blank below its resolution
+cpu/op  CPU time of the whole machine per unit of work, from /proc/stat; blank below its resolution
 aside   samples set aside because the kernel preempted or moved the process, never by size";
 
 /// What was measured, where and by what, in one or two lines.

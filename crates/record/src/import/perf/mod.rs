@@ -59,7 +59,7 @@ fn unit(word: &str) -> Unit {
 }
 
 /// Which way is good, for events whose meaning does not depend on the machine; unknown ones have no direction.
-fn direction(event: &str) -> Direction {
+pub(super) fn direction(event: &str) -> Direction {
     let bare = event.split(':').next().unwrap_or(event);
     const SMALLER: [&str; 17] = [
         "elapsed",

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use environment::{Difference, reason_of};
 use serde_json::{Map, Value};
 
-use crate::terminal::wrapped;
+use report::wrapped;
 
 /// Widest line.
 const WIDTH: usize = 100;
