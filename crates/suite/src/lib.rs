@@ -3,12 +3,14 @@
 //! A benchmark file is all you read to know a number: what is timed, how, per what, its pitfalls, and the proof that
 //! the work was done. A new benchmark is one new file plus one line in its folder's list.
 
+mod bw_mem;
 mod ctx;
 mod fs;
 mod futex;
 mod ipc;
 mod layers;
 mod ns;
+mod ops;
 mod placed;
 mod proc;
 mod readiness;
@@ -16,7 +18,9 @@ mod sched;
 mod shared;
 mod signal;
 mod switches;
+mod sys;
 mod syscall;
+mod team;
 mod time;
 mod uring;
 mod vm;
@@ -35,6 +39,7 @@ pub struct Section {
 /// Every section, in the order printed.
 pub fn sections() -> Vec<Section> {
     vec![
+        Section { title: "System parameters", benchmarks: sys::benchmarks() },
         Section { title: "System calls", benchmarks: syscall::benchmarks() },
         Section { title: "Select, poll, epoll", benchmarks: readiness::benchmarks() },
         Section { title: "Signals", benchmarks: signal::benchmarks() },
@@ -50,5 +55,7 @@ pub fn sections() -> Vec<Section> {
         Section { title: "Filters and probes", benchmarks: layers::benchmarks() },
         Section { title: "Time", benchmarks: time::benchmarks() },
         Section { title: "Namespaces and cgroups", benchmarks: ns::benchmarks() },
+        Section { title: "Memory bandwidth", benchmarks: bw_mem::benchmarks() },
+        Section { title: "Arithmetic (controls)", benchmarks: ops::benchmarks() },
     ]
 }

@@ -151,6 +151,14 @@ impl Mapping {
         Ok(())
     }
 
+    /// Writes a zero to every page, so that all of it is mapped.
+    pub(crate) fn populate(&self) {
+        for at in (0..self.bytes).step_by(page_bytes()) {
+            // SAFETY: `at` is inside the mapping, which is writable.
+            unsafe { self.start.add(at).write_volatile(0) };
+        }
+    }
+
     /// Writes one byte every `step` bytes of `bytes` from `offset`.
     #[inline]
     pub(crate) fn write_every(&self, offset: usize, bytes: usize, step: usize) {

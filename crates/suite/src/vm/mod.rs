@@ -7,8 +7,8 @@ mod mmap;
 mod pagemap;
 
 use harness::Benchmark;
-pub(crate) use mapping::map_file;
-pub(crate) use pagemap::folio_bytes;
+pub(crate) use mapping::{Mapping, map_file};
+pub(crate) use pagemap::{anon_huge_kb, folio_bytes};
 
 /// The section's benchmarks.
 pub fn benchmarks() -> Vec<Benchmark> {

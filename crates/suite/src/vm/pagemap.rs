@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use environment::Root;
 use harness::Stop;
 
 use super::mapping::{Mapping, page_bytes};
@@ -100,4 +101,15 @@ pub(crate) fn folio_bytes(map: &Mapping) -> Result<u64, String> {
         pages += 1;
     }
     Ok(pages * page_bytes() as u64)
+}
+
+/// `AnonHugePages` of the mapping at `address` in `/proc/self/smaps`, kB.
+pub(crate) fn anon_huge_kb(root: &Root, address: usize) -> Option<u64> {
+    let text = root.contents("/proc/self/smaps").ok()?;
+    let from = text.lines().skip_while(|line| {
+        let start = line.split_once('-').and_then(|(start, _)| usize::from_str_radix(start, 16).ok());
+        start != Some(address)
+    });
+    from.skip(1)
+        .find_map(|line| line.strip_prefix("AnonHugePages:")?.trim().strip_suffix(" kB")?.parse().ok())
 }

@@ -14,7 +14,7 @@ use harness::prelude::*;
 
 use super::per_page;
 use crate::vm::mapping::{Mapping, check_faults, minor_faults, page_bytes};
-use crate::vm::pagemap::Pagemap;
+use crate::vm::pagemap::{Pagemap, anon_huge_kb};
 
 const NAME: &str = "vm.fault.huge";
 const CLEAR: &str = "vm.fault.huge.clear";
@@ -151,15 +151,4 @@ fn clear(map: &Mapping, bytes: usize) {
 fn huge_faults(root: &Root) -> Option<u64> {
     let text = root.contents("/proc/vmstat").ok()?;
     text.lines().find_map(|line| line.strip_prefix("thp_fault_alloc ")?.trim().parse().ok())
-}
-
-/// `AnonHugePages` of the mapping at `address` in `/proc/self/smaps`, kB.
-fn anon_huge_kb(root: &Root, address: usize) -> Option<u64> {
-    let text = root.contents("/proc/self/smaps").ok()?;
-    let from = text.lines().skip_while(|line| {
-        let start = line.split_once('-').and_then(|(start, _)| usize::from_str_radix(start, 16).ok());
-        start != Some(address)
-    });
-    from.skip(1)
-        .find_map(|line| line.strip_prefix("AnonHugePages:")?.trim().strip_suffix(" kB")?.parse().ok())
 }
