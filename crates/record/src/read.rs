@@ -69,7 +69,7 @@ impl Record {
         let mut number = 1;
         while next(&mut buffer)? {
             number += 1;
-            match serde_json::from_slice::<Line>(&buffer) {
+            match line(&buffer) {
                 Ok(Line::Invocation(invocation)) => record.invocations.push(*invocation),
                 Ok(Line::Warmup(invocation)) => record.warmup.push(*invocation),
                 Ok(Line::Footer(footer)) => record.footer = Some(footer),
@@ -81,5 +81,45 @@ impl Record {
             }
         }
         Ok(record)
+    }
+}
+
+/// Parses one line. Invocations, nearly all lines of a record, are recognised by the type that comes first as our
+/// writer puts it: the general way through the tagged [`Line`] buffers every field and takes several times as long.
+fn line(text: &[u8]) -> serde_json::Result<Line> {
+    let direct: [(&[u8], fn(Box<Invocation>) -> Line); 2] =
+        [(b"{\"type\":\"invocation\",", Line::Invocation), (b"{\"type\":\"warmup\",", Line::Warmup)];
+    for (start, kind) in direct {
+        if text.starts_with(start) {
+            let mut invocation: Invocation = serde_json::from_slice(text)?;
+            invocation.extra.shift_remove("type");
+            return Ok(kind(Box::new(invocation)));
+        }
+    }
+    serde_json::from_slice(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Direction, Unit};
+
+    #[test]
+    fn both_ways_to_read_a_line_agree() {
+        let mut invocation = Invocation::foreign("m", Unit::NS, Direction::Smaller).with_value(1.5);
+        invocation.samples = Some(vec![1.0, 2.0]);
+        invocation.extra.insert("later".into(), serde_json::json!({"a": [1]}));
+        for written in [Line::Invocation(Box::new(invocation.clone())), Line::Warmup(Box::new(invocation))] {
+            let text = serde_json::to_string(&written).unwrap();
+            let direct = line(text.as_bytes()).unwrap();
+            let general: Line = serde_json::from_str(&text).unwrap();
+            assert_eq!(format!("{direct:?}"), format!("{general:?}"));
+            // a writer that puts the type elsewhere is read all the same
+            let value: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&text).unwrap();
+            let turned: serde_json::Map<_, _> = value.into_iter().rev().collect();
+            let turned = serde_json::to_string(&turned).unwrap();
+            assert!(!turned.starts_with("{\"type\""));
+            assert_eq!(serde_json::to_string(&line(turned.as_bytes()).unwrap()).unwrap(), text);
+        }
     }
 }

@@ -30,9 +30,11 @@ pub(super) enum Kind {
 }
 
 /// One row.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Row {
-    key: String,
+    /// The first word as a number: a size, processes, kilobytes.
+    key: Decimal,
+    /// The size, or the number in the column before the last.
     at: Decimal,
     shown: Decimal,
 }
@@ -101,28 +103,33 @@ impl Block {
             return matches!(self.kind, Kind::ByHand(_)) && line.iter().all(|&b| b == b'*');
         }
         let mut parts = words(line);
-        let Some(key) = parts.next() else { return false };
-        let numbers: Vec<Option<Decimal>> = parts.clone().map(decimal).collect();
-        let row = |at, shown| Row { key: text(key), at, shown };
-        let zero = Decimal { value: 0.0, decimals: 0 };
-        match (&self.kind, numbers.as_slice()) {
-            (Kind::Unread, _) => {}
-            (Kind::Files, [_, Some(creates), Some(deletes)]) if key.ends_with(b"k") => {
-                self.rows.push(row(*creates, *deletes));
-            }
-            (Kind::Bandwidth(_), [Some(shown)] | [Some(shown), None]) => {
-                let unit = parts.nth(1);
-                let Some(at) = decimal(key) else { return false };
-                if unit.is_some_and(|unit| unit != b"MB/sec") {
-                    return false;
+        let (Some(first), second) = (parts.next(), parts.next()) else { return false };
+        let (third, fourth, more) = (parts.next(), parts.next(), parts.next());
+        let number = |word: Option<&[u8]>| word.and_then(decimal);
+        let row = match &self.kind {
+            Kind::Unread => return true,
+            Kind::Files => {
+                let key = number(first.strip_suffix(b"k"));
+                match (key, number(third), number(fourth), more) {
+                    (Some(key), Some(creates), Some(deletes), None) => {
+                        Row { key, at: creates, shown: deletes }
+                    }
+                    _ => return false,
                 }
-                self.rows.push(row(at, *shown));
             }
-            (Kind::Files, _) => return false,
-            (_, [Some(shown)]) => self.rows.push(row(decimal(key).unwrap_or(zero), *shown)),
-            _ => return false,
+            kind => {
+                let unit = matches!(kind, Kind::Bandwidth(_)) && third == Some(b"MB/sec");
+                match (decimal(first), number(second)) {
+                    (Some(key), Some(shown)) if third.is_none() || unit && fourth.is_none() => {
+                        Row { key, at: key, shown }
+                    }
+                    _ => return false,
+                }
+            }
+        };
+        if self.rows.len() < MOST_ROWS {
+            self.rows.push(row);
         }
-        self.rows.truncate(MOST_ROWS);
         true
     }
 
@@ -138,7 +145,7 @@ impl Block {
             Kind::Files => rows.iter().for_each(|row| files(row, run, version)),
             Kind::Context { size, overhead } => {
                 for row in &rows {
-                    let name = format!("{}p/{size}", row.key);
+                    let name = format!("{}p/{size}", row.key.value);
                     let mut invocation = result(&name, US, version, row.shown);
                     if let Some(overhead) = overhead {
                         invocation.extra.insert("overhead".into(), json!(overhead));
@@ -148,7 +155,8 @@ impl Block {
             }
             Kind::ByHand(program) => {
                 for row in &rows {
-                    let name = format!("{program} {} MB", row.key);
+                    let digits = row.key.decimals as usize;
+                    let name = format!("{program} {:.digits$} MB", row.key.value);
                     let mut invocation = result(&name, Unit::MB_PER_S, version, row.shown);
                     invocation.extra.insert("bytes".into(), json!(bytes(row.at)));
                     add(run, invocation);
@@ -249,8 +257,8 @@ fn memory(random: bool, stride: Option<&str>, rows: &[Row], run: &mut Run, versi
     match (random, stride) {
         (false, Some("128")) => {
             // the rows the summary looks up: 1 KiB and 128 KiB
-            for (name, size) in [("L1", "0.00098"), ("L2", "0.12500")] {
-                if let Some(row) = rows.iter().find(|row| row.key == size) {
+            for (name, size) in [("L1", 0.00098), ("L2", 0.125)] {
+                if let Some(row) = rows.iter().find(|row| row.key.value == size) {
                     cell(name, row, false);
                 }
             }
@@ -267,7 +275,7 @@ fn memory(random: bool, stride: Option<&str>, rows: &[Row], run: &mut Run, versi
 
 /// Creates and deletes per second become microseconds per file, as the summary shows them.
 fn files(row: &Row, run: &mut Run, version: Version) {
-    let size = row.key.trim_end_matches('k');
+    let size = row.key.value;
     for (what, rate) in [("create", row.at), ("delete", row.shown)] {
         let name = format!("{size}K {what}");
         let invocation = if rate.value > 0.0 {
