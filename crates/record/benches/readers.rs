@@ -90,7 +90,7 @@ fn count_lines(bytes: &[u8]) -> usize {
         if chunk.is_empty() {
             return lines;
         }
-        lines += memchr::memchr_iter(b'\n', chunk).fold(0, |n, at| n + black_box(at).min(1).max(1));
+        lines += memchr::memchr_iter(b'\n', chunk).map(black_box).fold(0, |n, _| n + 1);
         let length = chunk.len();
         reader.consume(length);
     }

@@ -87,16 +87,16 @@ impl Record {
 /// Parses one line. Invocations, nearly all lines of a record, are recognised by the type that comes first as our
 /// writer puts it: the general way through the tagged [`Line`] buffers every field and takes several times as long.
 fn line(text: &[u8]) -> serde_json::Result<Line> {
-    let direct: [(&[u8], fn(Box<Invocation>) -> Line); 2] =
-        [(b"{\"type\":\"invocation\",", Line::Invocation), (b"{\"type\":\"warmup\",", Line::Warmup)];
-    for (start, kind) in direct {
-        if text.starts_with(start) {
-            let mut invocation: Invocation = serde_json::from_slice(text)?;
-            invocation.extra.shift_remove("type");
-            return Ok(kind(Box::new(invocation)));
-        }
-    }
-    serde_json::from_slice(text)
+    let kind = if text.starts_with(b"{\"type\":\"invocation\",") {
+        Line::Invocation
+    } else if text.starts_with(b"{\"type\":\"warmup\",") {
+        Line::Warmup
+    } else {
+        return serde_json::from_slice(text);
+    };
+    let mut invocation: Invocation = serde_json::from_slice(text)?;
+    invocation.extra.shift_remove("type");
+    Ok(kind(Box::new(invocation)))
 }
 
 #[cfg(test)]

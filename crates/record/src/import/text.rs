@@ -54,10 +54,17 @@ impl Readers {
             }
         }
         if self.raw.in_block() || self.raw.is_open() {
-            if matches!(first, Some(b'L')) && self.summary.starts(line.text) {
-                return Ok(());
+            // what another tool begins ends a result file
+            let ends = match first {
+                Some(b'L') => self.summary.starts(line.text),
+                Some(b'P') => self.perf.starts(line),
+                _ => false,
+            };
+            if ends {
+                self.raw.end_run(sink);
+            } else {
+                self.raw.line(line, sink)?;
             }
-            self.raw.line(line, sink)?;
             return Ok(());
         }
         if self.perf.is_open()

@@ -6,6 +6,7 @@ pub mod compare;
 pub mod doctor;
 pub mod env;
 pub mod explain;
+pub mod import;
 pub mod list;
 pub mod run;
 pub mod show;

@@ -200,7 +200,8 @@ impl Reader {
         }
     }
 
-    fn end_run(&mut self, sink: &mut Sink) {
+    /// Ends the run being read, if there is one.
+    pub fn end_run(&mut self, sink: &mut Sink) {
         self.end_block();
         let version = self.version.unwrap_or(Version::Unknown);
         if let Some(mut run) = self.run.take() {
@@ -209,6 +210,8 @@ impl Reader {
             sink.run(run);
         }
         self.failures.clear();
+        self.headed = false;
+        self.version = None;
     }
 
     /// Remote procedure calls that timed out are failed, not absent.
