@@ -5,35 +5,46 @@ use globset::Glob;
 
 /// Names on the command line, as tests of a metric's name.
 pub struct Selection {
-    patterns: Vec<(String, globset::GlobMatcher)>,
+    patterns: Vec<Pattern>,
+}
+
+struct Pattern {
+    text: String,
+    glob: globset::GlobMatcher,
+    /// It is a metric's own name: it selects that metric and its tails, not what else is dotted below it.
+    is_name: bool,
+}
+
+impl Pattern {
+    fn selects(&self, name: &str) -> bool {
+        let below = || name.strip_prefix(self.text.as_str()).and_then(|rest| rest.strip_prefix('.'));
+        self.glob.is_match(name)
+            || below().is_some_and(|rest| !self.is_name || matches!(rest, "p99" | "p999"))
+    }
 }
 
 impl Selection {
     /// Parses names and globs and checks that each one selects something of `known`; a name that selects nothing is an
-    /// error that suggests the near one. A name also selects what is dotted below it (`syscall` selects
+    /// error that suggests the near one. The beginning of names selects all of them (`syscall` selects
     /// `syscall.null`). No pattern selects everything.
     pub fn parse(patterns: &[String], known: &[String]) -> anyhow::Result<Self> {
         let mut parsed = Vec::new();
-        for pattern in patterns {
-            let matcher = Glob::new(pattern)
-                .map_err(|e| anyhow::anyhow!("{pattern}: not a name or glob: {e}"))?
+        for text in patterns {
+            let glob = Glob::new(text)
+                .map_err(|e| anyhow::anyhow!("{text}: not a name or glob: {e}"))?
                 .compile_matcher();
-            let selection = Selection { patterns: vec![(pattern.clone(), matcher.clone())] };
-            if !known.iter().any(|name| selection.selects(name)) {
-                bail!("{}", unknown(pattern, known));
+            let pattern = Pattern { text: text.clone(), glob, is_name: known.contains(text) };
+            if !known.iter().any(|name| pattern.selects(name)) {
+                bail!("{}", unknown(text, known));
             }
-            parsed.push((pattern.clone(), matcher));
+            parsed.push(pattern);
         }
         Ok(Selection { patterns: parsed })
     }
 
     /// Whether `name` is selected.
     pub fn selects(&self, name: &str) -> bool {
-        self.patterns.is_empty()
-            || self.patterns.iter().any(|(pattern, glob)| {
-                glob.is_match(name)
-                    || name.strip_prefix(pattern.as_str()).is_some_and(|rest| rest.starts_with('.'))
-            })
+        self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.selects(name))
     }
 }
 
@@ -57,7 +68,9 @@ mod tests {
     use super::*;
 
     fn known() -> Vec<String> {
-        ["sig.prot", "sig.catch", "syscall.null", "proc.fork", "proc.fork.64m"].map(String::from).to_vec()
+        ["sig.prot", "sig.catch", "syscall.null", "proc.fork", "proc.fork.p99", "proc.fork.64m"]
+            .map(String::from)
+            .to_vec()
     }
 
     #[test]
@@ -66,7 +79,8 @@ mod tests {
             Selection::parse(&[pattern.to_owned()], &known()).unwrap().selects(name)
         };
         assert!(selects("sig.*", "sig.prot") && selects("sig", "sig.catch"));
-        assert!(selects("proc.fork", "proc.fork.64m"));
+        assert!(selects("proc.fork", "proc.fork.p99") && !selects("proc.fork", "proc.fork.64m"));
+        assert!(selects("proc", "proc.fork.64m") && selects("proc.fork*", "proc.fork.64m"));
         assert!(!selects("sig.prot", "sig.catch"));
         assert!(Selection::parse(&[], &known()).unwrap().selects("anything"));
     }

@@ -1,6 +1,6 @@
 //! Records become a table of configurations by metrics.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use record::{Direction, Invocation, Record, Status, Unit};
 use serde_json::Value;
@@ -123,10 +123,11 @@ fn collect(records: &[Named]) -> Vec<Collected<'_>> {
     let own: Vec<&Named> = records.iter().filter(|named| named.record.header.plan.kind != "import").collect();
     let one_label = own.len() > 1 && own.iter().all(|n| n.record.header.label == own[0].record.header.label);
     let mut collected: Vec<Collected<'_>> = Vec::new();
-    let mut sittings: BTreeMap<(usize, String), u32> = BTreeMap::new();
+    let mut sittings: Vec<HashMap<&str, u32>> = Vec::new();
     for named in records {
         let record = &named.record;
         let import = record.header.plan.kind == "import";
+        let boot = boot_of(record);
         let fallback = if one_label && !import { named.file.clone() } else { record.header.label.clone() };
         for line in &record.invocations {
             let name = match &line.configuration {
@@ -134,21 +135,35 @@ fn collect(records: &[Named]) -> Vec<Collected<'_>> {
                 _ => &fallback,
             };
             let at = collected.iter().position(|c| c.name == *name).unwrap_or_else(|| {
+                sittings.push(HashMap::new());
                 collected.push(Collected {
                     name: name.clone(),
                     lines: Vec::new(),
                     environment: environment_of(record, name),
-                    boots: boot_of(record).into_iter().collect(),
+                    boots: BTreeSet::new(),
                     foreign_kernel: import && names_a_kernel(line),
                 });
                 collected.len() - 1
             });
-            collected[at].boots.extend(boot_of(record));
-            let own_sitting = line.sitting.clone().unwrap_or_else(|| named.file.clone());
-            let next = sittings.keys().filter(|(configuration, _)| *configuration == at).count() as u32;
-            let sitting = *sittings.entry((at, own_sitting)).or_insert(next);
+            if let Some(boot) = &boot
+                && !collected[at].boots.contains(boot)
+            {
+                collected[at].boots.insert(boot.clone());
+            }
+            let own = line.sitting.as_deref().unwrap_or(&named.file);
+            let next = sittings[at].len() as u32;
+            let sitting = *sittings[at].entry(own).or_insert(next);
             collected[at].lines.push((sitting, line));
         }
+    }
+    in_planned_order(collected, records)
+}
+
+/// In a record of ours, which state came first is drawn; the order is the plan's.
+fn in_planned_order<'r>(mut collected: Vec<Collected<'r>>, records: &[Named]) -> Vec<Collected<'r>> {
+    if let [one] = records {
+        let planned = &one.record.header.plan.configurations;
+        collected.sort_by_key(|c| planned.iter().position(|name| *name == c.name).unwrap_or(usize::MAX));
     }
     collected
 }
