@@ -164,6 +164,8 @@ pub struct Benchmark {
     pub weight: f64,
     /// Memory the benchmark maps at most, bytes; skipped by reason where less is available.
     pub memory: u64,
+    /// Whether it needs a peer on another host.
+    pub remote: bool,
     run: Run,
 }
 
@@ -180,6 +182,7 @@ impl Benchmark {
             parts: 1,
             weight: 1.0,
             memory: 8 << 20,
+            remote: false,
             run: Box::new(run),
         }
     }
@@ -205,6 +208,12 @@ impl Benchmark {
     /// Sets the share of time.
     pub fn weight(mut self, weight: f64) -> Self {
         self.weight = weight;
+        self
+    }
+
+    /// Declares that it needs a peer on another host.
+    pub fn remote(mut self) -> Self {
+        self.remote = true;
         self
     }
 

@@ -33,4 +33,16 @@ pub struct Job {
     pub cgroup: Option<PathBuf>,
     /// Memory it may map, bytes.
     pub memory_limit: u64,
+    /// The peer on another host, for benchmarks that need one.
+    #[serde(default)]
+    pub remote: Option<RemotePeer>,
+}
+
+/// A `tlbench serve` on another host.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RemotePeer {
+    /// `HOST:PORT`.
+    pub address: String,
+    /// The token it printed.
+    pub token: String,
 }

@@ -34,7 +34,7 @@ pub use environment::Placement as PairClass;
 pub use estimate::declared_number;
 pub use hdrhistogram::Histogram;
 pub use histogram::{decode_histogram, encode_histogram};
-pub use job::Job;
+pub use job::{Job, RemotePeer};
 pub use leftovers::{Leftovers, remove_cgroups};
 pub use order::{block_order, fresh_seed, layout_padding};
 pub use pace::Pace;

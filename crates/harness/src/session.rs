@@ -8,7 +8,9 @@ use record::{Invocation, Status};
 use serde_json::json;
 
 use crate::clock::cycle_ns;
-use crate::{Benchmark, Clock, Coordinator, Ended, Job, Placement, Signals, WorkerOutcome, layout_padding};
+use crate::{
+    Benchmark, Clock, Coordinator, Ended, Job, Placement, RemotePeer, Signals, WorkerOutcome, layout_padding,
+};
 
 /// A worker may take this much longer than its slice before it is killed, for set-up and slow machines.
 const DEADLINE_SLACK: Duration = Duration::from_secs(20);
@@ -39,6 +41,8 @@ pub struct Session {
     pub seed: u64,
     /// Whether workers are pinned.
     pub pinned: bool,
+    /// The peer on another host, if there is one.
+    pub remote: Option<RemotePeer>,
     coordinator: Coordinator,
     signals: Signals,
     iterations: BTreeMap<String, u64>,
@@ -67,6 +71,7 @@ impl Session {
             topology: Topology::read(&root),
             seed,
             pinned: true,
+            remote: None,
             coordinator,
             signals,
             iterations: BTreeMap::new(),
@@ -166,6 +171,7 @@ impl Session {
             ipc_key: self.coordinator.leftovers().ipc_key(),
             cgroup: self.coordinator.leftovers().cgroup().map(ToOwned::to_owned),
             memory_limit: self.memory_limit,
+            remote: self.remote.clone().filter(|_| benchmark.remote),
         };
         let deadline = slice * 10 + DEADLINE_SLACK;
         let program = variant.program.as_deref().unwrap_or(std::path::Path::new(OWN_PROGRAM));

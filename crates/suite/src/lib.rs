@@ -3,12 +3,14 @@
 //! A benchmark file is all you read to know a number: what is timed, how, per what, its pitfalls, and the proof that
 //! the work was done. A new benchmark is one new file plus one line in its folder's list.
 
+mod bw;
 mod bw_mem;
 mod ctx;
 mod fs;
 mod futex;
 mod ipc;
 mod layers;
+pub mod net;
 mod ns;
 mod ops;
 mod placed;
@@ -48,6 +50,7 @@ pub fn sections() -> Vec<Section> {
         Section { title: "Wake-up", benchmarks: wake::benchmarks() },
         Section { title: "Scheduler under load", benchmarks: sched::benchmarks() },
         Section { title: "Local communication", benchmarks: ipc::benchmarks() },
+        Section { title: "Network over loopback", benchmarks: net::benchmarks() },
         Section { title: "Files", benchmarks: fs::benchmarks() },
         Section { title: "Memory map", benchmarks: vm::benchmarks() },
         Section { title: "Futexes", benchmarks: futex::benchmarks() },
@@ -55,7 +58,10 @@ pub fn sections() -> Vec<Section> {
         Section { title: "Filters and probes", benchmarks: layers::benchmarks() },
         Section { title: "Time", benchmarks: time::benchmarks() },
         Section { title: "Namespaces and cgroups", benchmarks: ns::benchmarks() },
+        Section { title: "Bandwidth", benchmarks: bw::benchmarks() },
         Section { title: "Memory bandwidth", benchmarks: bw_mem::benchmarks() },
         Section { title: "Arithmetic (controls)", benchmarks: ops::benchmarks() },
+        Section { title: "Network to another host", benchmarks: net::remote_benchmarks() },
+        Section { title: "Bandwidth to another host", benchmarks: bw::remote_benchmarks() },
     ]
 }

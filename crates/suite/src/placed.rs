@@ -46,3 +46,23 @@ pub fn round_trip(
     family.extend(across_cpus(name, "", "round trip", doc, run));
     family
 }
+
+/// A bandwidth between two processes: `name` with both on one CPU, and across CPUs.
+pub fn bandwidths(
+    name: &str,
+    doc: &str,
+    run: impl Fn(&mut Bench, &str) -> Result<(), Stop> + Clone + Send + Sync + 'static,
+) -> Vec<Benchmark> {
+    let build = |metric: String, doc: String| {
+        let run = run.clone();
+        let declared = bandwidth(metric.clone(), "byte", doc);
+        Benchmark::new(metric.clone(), move |bench| run(bench, &metric)).metric(declared).memory(32 << 20)
+    };
+    let mut family = vec![build(name.to_owned(), format!("{doc}; both processes on one CPU."))];
+    family.extend(PairClass::ALL.into_iter().map(|class| {
+        build(format!("{name}.{class}"), format!("{doc}; {}.", words(class)))
+            .placed(Placement::Pair(class))
+            .weight(0.5)
+    }));
+    family
+}

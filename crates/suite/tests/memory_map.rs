@@ -22,6 +22,7 @@ fn run(name: &str) -> Vec<Invocation> {
         ipc_key: 0,
         cgroup: None,
         memory_limit: 1 << 30,
+        remote: None,
     };
     let mut bench = Bench::new(benchmark, &job);
     let ended = benchmark.run(&mut bench);

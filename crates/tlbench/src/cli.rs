@@ -27,6 +27,7 @@ enum Command {
     Doctor(cmd::doctor::Args),
     Trace(cmd::trace::Args),
     Sim(cmd::sim::Args),
+    Serve(cmd::serve::Args),
 }
 
 /// Parses the command line and runs the command.
@@ -44,5 +45,6 @@ pub fn run() -> Outcome {
         Command::Doctor(args) => cmd::doctor::run(&args),
         Command::Trace(args) => cmd::trace::run(&args),
         Command::Sim(args) => cmd::sim::run(&args),
+        Command::Serve(args) => cmd::serve::run(&args),
     }
 }

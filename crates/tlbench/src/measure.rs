@@ -71,6 +71,8 @@ pub struct Run<'a> {
     record: Record,
     failed: usize,
     resumed: bool,
+    /// Why the remote peer can't be measured against any more.
+    lost_peer: Option<String>,
 }
 
 /// What a run leaves for the screen.
@@ -81,6 +83,8 @@ pub struct RunEnd {
     pub interrupt: Option<Interrupt>,
     /// Lines with status failed or timeout.
     pub failed: usize,
+    /// Whether everything planned was measured.
+    pub complete: bool,
     /// What the user must know: what voids the run, kernel warnings.
     pub complaints: Vec<String>,
 }
@@ -158,6 +162,7 @@ impl<'a> Run<'a> {
             record,
             failed: 0,
             resumed: false,
+            lost_peer: None,
         }
     }
 
@@ -203,12 +208,12 @@ impl<'a> Run<'a> {
             );
         });
         let mut block = 1;
-        while block <= self.blocks && self.session.interrupted().is_none() {
+        while block <= self.blocks && !self.is_over() {
             self.block(block, None, output, &bar, started)?;
             block += 1;
         }
         while let Some(wide) = self.still_wide(started) {
-            if self.session.interrupted().is_some() {
+            if self.is_over() {
                 break;
             }
             self.block(block, Some(&wide), output, &bar, started)?;
@@ -220,7 +225,7 @@ impl<'a> Run<'a> {
 
     fn warm_up(&mut self, output: &mut Output, bar: &ProgressBar) -> anyhow::Result<()> {
         for index in 0..self.benchmarks.len() {
-            if self.session.interrupted().is_some() {
+            if self.is_over() {
                 break;
             }
             let benchmark = self.benchmarks[index];
@@ -229,6 +234,7 @@ impl<'a> Run<'a> {
             let slice = self.pace.warmup_slice(index);
             let invoked = self.session.invoke(benchmark, &Variant::default(), slice, 0, index as u32);
             self.pace.learn(index, invoked.seconds, slice);
+            self.look_after_peer(benchmark, &invoked);
             for line in invoked.lines {
                 output.line(&Line::Warmup(Box::new(line.clone())))?;
                 self.record.warmup.push(line);
@@ -267,10 +273,31 @@ impl<'a> Run<'a> {
             if interrupted {
                 return Ok(());
             }
+            self.look_after_peer(benchmark, &invoked);
             self.keep(invoked, output)?;
             bar.inc(1);
+            if self.lost_peer.is_some() {
+                break;
+            }
         }
         Ok(())
+    }
+
+    /// Whether to stop early: interrupted, or the remote peer is lost.
+    fn is_over(&self) -> bool {
+        self.session.interrupted().is_some() || self.lost_peer.is_some()
+    }
+
+    /// After a failure against the remote peer, looks whether it is still there; without it each further benchmark would
+    /// only wait for its time limit.
+    fn look_after_peer(&mut self, benchmark: &Benchmark, invoked: &Invoked) {
+        let failed = |line: &record::Invocation| matches!(line.status, Status::Failed | Status::Timeout);
+        if let Some(peer) = &self.session.remote
+            && benchmark.remote
+            && invoked.lines.iter().any(failed)
+        {
+            self.lost_peer = suite::net::reach(peer).err().map(|error| error.to_string());
+        }
     }
 
     fn is_done(&self, block: u32, benchmark: &Benchmark) -> bool {
@@ -331,10 +358,14 @@ impl<'a> Run<'a> {
             complaints
                 .push("interrupted; what was measured is in the record (finish it with run --resume)".into());
         }
-        let footer =
-            Footer { ended: jiff::Timestamp::now().to_string(), complete: interrupt.is_none(), extra };
+        if let Some(lost) = &self.lost_peer {
+            extra.insert("ended_by".into(), json!(format!("the remote peer was lost: {lost}")));
+            complaints.push(format!("ended early: the remote peer was lost: {lost}"));
+        }
+        let complete = !self.is_over();
+        let footer = Footer { ended: jiff::Timestamp::now().to_string(), complete, extra };
         output.line(&Line::Footer(footer.clone()))?;
         self.record.footer = Some(footer);
-        Ok(RunEnd { record: self.record, interrupt, failed: self.failed, complaints })
+        Ok(RunEnd { record: self.record, interrupt, failed: self.failed, complete, complaints })
     }
 }

@@ -18,6 +18,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use crate::net::socket::reset_on_close;
+
 /// How many descriptors each call is asked about: LMbench's sizes.
 pub const SIZES: [usize; 4] = [10, 100, 250, 500];
 
@@ -163,7 +165,7 @@ fn sockets(bench: &Bench, count: usize) -> Result<(Vec<OwnedFd>, FarEnds), Stop>
     let mut fds = Vec::with_capacity(count);
     for _ in 0..count {
         let stream = TcpStream::connect_timeout(&address, Duration::from_secs(5)).map_err(failed)?;
-        no_time_wait(&stream)?;
+        reset_on_close(&stream).map_err(failed)?;
         let mut byte = [0];
         (&accepted).read_exact(&mut byte).map_err(|_| Stop::fail("a connection was not accepted"))?;
         fds.push(OwnedFd::from(stream));
@@ -177,7 +179,7 @@ fn hold(listener: &TcpListener, count: usize, mut orders: File, mut report: File
     let mut streams = Vec::with_capacity(count);
     for _ in 0..count {
         let (stream, _) = listener.accept().map_err(failed)?;
-        no_time_wait(&stream)?;
+        reset_on_close(&stream).map_err(failed)?;
         streams.push(stream);
         report.write_all(&[1]).map_err(failed)?;
     }
@@ -194,20 +196,4 @@ fn pipe() -> Result<(File, File), Stop> {
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|e| Stop::unavailable("a pipe", &e.into()))?;
     Ok((File::from(read), File::from(write)))
-}
-
-/// Closing resets the connection, so that hundreds of ports are not held for a minute.
-fn no_time_wait(stream: &TcpStream) -> Result<(), Stop> {
-    let linger = libc::linger { l_onoff: 1, l_linger: 0 };
-    // SAFETY: linger is a valid structure of the size told.
-    let returned = unsafe {
-        libc::setsockopt(
-            stream.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_LINGER,
-            (&raw const linger).cast(),
-            size_of::<libc::linger>() as libc::socklen_t,
-        )
-    };
-    cvt("SO_LINGER", returned).map(drop)
 }

@@ -26,6 +26,7 @@ pub fn run(name: &str) -> Vec<Invocation> {
         ipc_key: 0x746c_0000 | (std::process::id() & 0xffff) as i32,
         cgroup: None,
         memory_limit: 1 << 30,
+        remote: None,
     };
     // In a thread of its own, so that pinning does not stay on the test's.
     std::thread::scope(|scope| {

@@ -187,7 +187,7 @@ impl How {
         let signals = Signals::install().context("installing signal handlers")?;
         let sections = suite::sections();
         let all: Vec<_> = sections.iter().flat_map(|section| &section.benchmarks).collect();
-        let benchmarks = super::run::choose(&all, names)?;
+        let benchmarks = super::run::choose(&all, names, false)?;
         let coordinator = Coordinator::new(self.dir.as_deref())?;
         let environment = environment::collect(
             &environment::Root::host(),

@@ -9,6 +9,7 @@ pub mod explain;
 pub mod import;
 pub mod list;
 pub mod run;
+pub mod serve;
 pub mod show;
 pub mod sim;
 pub mod trace;

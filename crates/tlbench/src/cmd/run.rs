@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use harness::{Benchmark, Coordinator, Session, Signals};
+use harness::{Benchmark, Coordinator, RemotePeer, Session, Signals};
 use record::Record;
 
 use crate::exit::Outcome;
@@ -56,6 +56,12 @@ pub struct Args {
     /// Leave the placement to the scheduler
     #[arg(long)]
     no_pin: bool,
+    /// Measure against a `tlbench serve` on another host; without names, only what needs one
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "resume")]
+    remote: Option<String>,
+    /// The token that `tlbench serve` printed; without, that of the environment variable TLBENCH_TOKEN
+    #[arg(long, value_name = "TOKEN", requires = "remote")]
+    token: Option<String>,
     /// Replace the host name in the record by a hash
     #[arg(long)]
     hash_host: bool,
@@ -76,8 +82,9 @@ pub fn run(args: Args) -> Outcome {
     let resumed = args.resume.as_ref().map(|path| Resumed::open(path)).transpose()?;
     let chosen = match &resumed {
         Some(resumed) => resumed.benchmarks(&all)?,
-        None => choose(&all, &args.names)?,
+        None => choose(&all, &args.names, args.remote.is_some())?,
     };
+    let remote = args.remote_peer()?;
     let coordinator = Coordinator::new(args.dir.as_deref())?;
     let seed = match &resumed {
         Some(resumed) => resumed.record.header.plan.seed.unwrap_or(0),
@@ -93,6 +100,7 @@ pub fn run(args: Args) -> Outcome {
     );
     let mut session = Session::start(coordinator, signals, seed, memory_limit(&environment));
     session.pinned = !args.no_pin;
+    session.remote = remote;
     let label = args.label.clone().unwrap_or_else(|| Output::default_label(&environment));
     let mut run = Run::plan(session, chosen, mode, args.blocks, args.budget, args.target, label, environment);
     let mut output = match &resumed {
@@ -107,11 +115,35 @@ pub fn run(args: Args) -> Outcome {
     finish(&end, &output, args.json)
 }
 
-/// The benchmarks that yield a metric selected by `names`.
-pub fn choose<'a>(all: &[&'a Benchmark], names: &[String]) -> anyhow::Result<Vec<&'a Benchmark>> {
+impl Args {
+    /// The remote peer asked for, after checking that it is there and lets us in.
+    fn remote_peer(&self) -> anyhow::Result<Option<RemotePeer>> {
+        let Some(address) = self.remote.clone() else { return Ok(None) };
+        let token = self.token.clone().or_else(|| std::env::var("TLBENCH_TOKEN").ok());
+        let token = token.context("--remote needs --token TOKEN, as `tlbench serve` printed it")?;
+        let peer = RemotePeer { address, token };
+        suite::net::reach(&peer)?;
+        Ok(Some(peer))
+    }
+}
+
+/// The benchmarks that yield a metric selected by `names`. With a remote peer and no names these are the ones that need
+/// it; without a peer, those that need one are left out unless nothing else is selected.
+pub fn choose<'a>(
+    all: &[&'a Benchmark],
+    names: &[String],
+    with_remote: bool,
+) -> anyhow::Result<Vec<&'a Benchmark>> {
     let known: Vec<String> = all.iter().flat_map(|b| b.metrics()).map(|m| m.name).collect();
     let selection = Selection::parse(names, &known)?;
-    Ok(all.iter().copied().filter(|b| b.metrics().iter().any(|m| selection.selects(&m.name))).collect())
+    let selected = |b: &&'a Benchmark| b.metrics().iter().any(|m| selection.selects(&m.name));
+    let mut chosen: Vec<&Benchmark> = all.iter().copied().filter(selected).collect();
+    if with_remote && names.is_empty() {
+        chosen.retain(|b| b.remote);
+    } else if !with_remote && chosen.iter().any(|b| !b.remote) {
+        chosen.retain(|b| !b.remote);
+    }
+    Ok(chosen)
 }
 
 fn finish(end: &RunEnd, output: &Output, json: bool) -> Outcome {
@@ -127,7 +159,7 @@ fn finish(end: &RunEnd, output: &Output, json: bool) -> Outcome {
     }
     Ok(match end.interrupt {
         Some(interrupt) => ExitCode::from(interrupt.exit_code()),
-        None if end.failed > 0 => ExitCode::from(1),
+        None if end.failed > 0 || !end.complete => ExitCode::from(1),
         None => ExitCode::SUCCESS,
     })
 }
