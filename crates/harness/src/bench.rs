@@ -7,8 +7,9 @@ use hdrhistogram::Histogram;
 use record::{Estimator, Invocation, Status, Unit};
 use serde_json::json;
 
+use crate::timer::{Also, Timer};
 use crate::witness::{MachineCounts, WitnessReader, WitnessSum};
-use crate::{Benchmark, Clock, Declared, Job, Stop, declared_number, encode_histogram};
+use crate::{Benchmark, Declared, Job, Stop, declared_number, encode_histogram};
 
 /// Fewest samples of one timed section, however short its time.
 const MIN_SAMPLES: usize = 5;
@@ -20,85 +21,6 @@ const MOST_SET_ASIDE: f64 = 0.3;
 const FEWEST_FOR_P99: u64 = 200;
 const FEWEST_FOR_P999: u64 = 1000;
 const MOST_SINGLE_OPERATIONS: u64 = 20_000;
-
-/// Times sections of one batch. A batch may time several sections; each costs one pair of stamps.
-pub struct Timer {
-    clock: Clock,
-    ticks: u64,
-    sections: u32,
-    worked: Option<f64>,
-    also: Vec<(String, Also)>,
-}
-
-/// A further metric of the same batch.
-enum Also {
-    /// The same time, over another amount of work.
-    Work(f64),
-    /// A time of its own, ns, over an amount of work.
-    Time(f64, f64),
-    /// A value of its own.
-    Value(f64),
-}
-
-impl Timer {
-    fn new(clock: Clock) -> Self {
-        Timer { clock, ticks: 0, sections: 0, worked: None, also: Vec::new() }
-    }
-
-    /// Runs `section` on the clock.
-    #[inline]
-    pub fn time<T>(&mut self, section: impl FnOnce() -> T) -> T {
-        let start = self.clock.stamp();
-        let result = section();
-        let end = self.clock.stamp();
-        self.ticks += end.saturating_sub(start);
-        self.sections += 1;
-        result
-    }
-
-    /// Adds a section timed by the caller between two [`Timer::stamp`]s.
-    pub fn add(&mut self, start: u64, end: u64) {
-        self.ticks += end.saturating_sub(start);
-        self.sections += 1;
-    }
-
-    /// A time stamp in ticks.
-    #[inline]
-    pub fn stamp(&self) -> u64 {
-        self.clock.stamp()
-    }
-
-    /// Ticks of [`Timer::stamp`] to ns.
-    pub fn ns(&self, ticks: u64) -> f64 {
-        self.clock.ns(ticks)
-    }
-
-    /// States how much work this batch did, in the metric's *per what* (bytes for a bandwidth), where it is not the
-    /// number of iterations: faults counted, pages touched, bytes moved.
-    pub fn worked(&mut self, amount: f64) {
-        self.worked = Some(amount);
-    }
-
-    /// The same time over another amount of work is a sample of a further declared metric.
-    pub fn also_per(&mut self, metric: &str, amount: f64) {
-        self.also.push((metric.to_owned(), Also::Work(amount)));
-    }
-
-    /// A sample of a further declared metric, in its own unit.
-    pub fn also(&mut self, metric: &str, value: f64) {
-        self.also.push((metric.to_owned(), Also::Value(value)));
-    }
-
-    /// Runs `section` on the clock as a sample of a further declared metric, over `amount` of its work. The time does
-    /// not count for this batch's own metric.
-    pub fn time_as<T>(&mut self, metric: &str, amount: f64, section: impl FnOnce() -> T) -> T {
-        let start = self.clock.stamp();
-        let result = section();
-        let elapsed = self.clock.ns(self.clock.stamp().saturating_sub(start)) - self.clock.cost_ns;
-        self.also.push((metric.to_owned(), Also::Time(elapsed, amount)));
-        result
-    }
-}
 
 /// One invocation of one benchmark.
 pub struct Bench<'a> {
@@ -355,6 +277,8 @@ impl<'a> Bench<'a> {
 
     /// The record lines of this invocation, one per declared metric. `ended` is what the benchmark returned.
     pub fn finish(mut self, ended: Result<(), Stop>) -> Vec<Invocation> {
+        // A proof that failed, wherever it stands, voids all that was measured beside it.
+        let failed = matches!(ended, Err(Stop::Fail(_)));
         let missing = match ended {
             Ok(()) => (Status::Failed, "the benchmark did not measure it".to_owned()),
             Err(Stop::Skip(reason)) => (Status::Skipped, reason),
@@ -364,7 +288,7 @@ impl<'a> Bench<'a> {
         for declared in &self.benchmark.declared {
             let name = &declared.metric.name;
             let mut line = match self.series.remove(name) {
-                Some(series) if missing.0 != Status::Failed || !series.samples.is_empty() => {
+                Some(series) if !failed && !series.samples.is_empty() => {
                     let tails = tail_lines(declared, &series, &missing);
                     lines.extend(tails);
                     self.body_line(declared, series)

@@ -21,12 +21,13 @@ mod scratch;
 mod session;
 mod signals;
 mod stop;
+mod timer;
 mod tiny_elf;
 mod witness;
 pub mod worker;
 
 pub use affinity::{allowed_cpus, current_cpu, pin_to};
-pub use bench::{Bench, Timer};
+pub use bench::Bench;
 pub use benchmark::{Benchmark, Declared, Placement, bandwidth, count, time};
 pub use clock::{Clock, ClockKind};
 pub use coordinator::{Coordinator, Ended, WorkerOutcome};
@@ -43,6 +44,7 @@ pub use scratch::Scratch;
 pub use session::{Invoked, Session, Variant};
 pub use signals::{Interrupt, Signals};
 pub use stop::{Stop, check, cvt};
+pub use timer::Timer;
 pub use tiny_elf::TinyProgram;
 pub use witness::{MachineCounts, Witness};
 
