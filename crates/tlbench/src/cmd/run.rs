@@ -47,6 +47,9 @@ pub struct Args {
     /// Finish a record that was interrupted
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "label", "seed", "blocks", "names"])]
     resume: Option<PathBuf>,
+    /// Print the table in the columns of the old suites' summary
+    #[arg(long, value_enum, value_name = "LAYOUT")]
+    layout: Option<super::show::Layout>,
     /// Print the record as JSON Lines instead of the table
     #[arg(long)]
     json: bool,
@@ -112,7 +115,7 @@ pub fn run(args: Args) -> Outcome {
         None => Output::create(args.output.as_deref(), args.json, &run.header)?,
     };
     let end = run.measure(&mut output)?;
-    finish(&end, &output, args.json)
+    finish(&end, &output, &args)
 }
 
 impl Args {
@@ -146,10 +149,16 @@ pub fn choose<'a>(
     Ok(chosen)
 }
 
-fn finish(end: &RunEnd, output: &Output, json: bool) -> Outcome {
-    if !json {
+fn finish(end: &RunEnd, output: &Output, args: &Args) -> Outcome {
+    if !args.json {
         let mut out = io::stdout().lock();
-        super::show::print_tables(&mut out, &end.record, &report::rows(&end.record))?;
+        let rows = report::rows(&end.record);
+        match args.layout {
+            Some(super::show::Layout::Lmbench) => {
+                super::show::print_classic(&mut out, vec![(end.record.clone(), rows)])?;
+            }
+            None => super::show::print_tables(&mut out, &end.record, &rows)?,
+        }
         if let Some(path) = output.path() {
             writeln!(out, "\nrecord: {}", path.display())?;
         }

@@ -12,37 +12,107 @@ use serde_json::json;
 use crate::exit::Outcome;
 use crate::select::Selection;
 
-/// Show the table of a record
+/// Show the tables of records
 #[derive(clap::Args)]
 pub struct Args {
-    /// A record written by `tlbench run`
-    record: PathBuf,
+    /// Records written by `tlbench run`
+    #[arg(value_name = "RECORD", required = true)]
+    records: Vec<PathBuf>,
     /// Only these metrics (names or globs)
     #[arg(long, value_name = "NAME|GLOB")]
     only: Vec<String>,
+    /// One row per record, in the columns of the old suites' summary
+    #[arg(long, value_enum, value_name = "LAYOUT", conflicts_with = "percent")]
+    layout: Option<Layout>,
+    /// Each metric as per cent of the best record
+    #[arg(long)]
+    percent: bool,
     /// Print a JSON array
     #[arg(long)]
     json: bool,
 }
 
+/// Other forms of the table.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Sections and columns in the order of LMbench's summary.
+    Lmbench,
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> Outcome {
-    let record = Record::open(&args.record).with_context(|| args.record.display().to_string())?;
-    for (line, why) in &record.skipped {
-        eprintln!("tlbench: {}: line {line} skipped: {why}", args.record.display());
+    let mut shown = Vec::new();
+    for path in &args.records {
+        let record = Record::open(path).with_context(|| path.display().to_string())?;
+        for (line, why) in &record.skipped {
+            eprintln!("tlbench: {}: line {line} skipped: {why}", path.display());
+        }
+        let rows = report::rows(&record);
+        shown.push((record, rows));
     }
-    let rows = report::rows(&record);
-    let known: Vec<String> = rows.iter().map(|row| row.metric.clone()).collect();
+    let known: Vec<String> = shown.iter().flat_map(|(_, rows)| rows).map(|row| row.metric.clone()).collect();
     let selection = Selection::parse(&args.only, &known)?;
-    let rows: Vec<Row> = rows.into_iter().filter(|row| selection.selects(&row.metric)).collect();
+    for (_, rows) in &mut shown {
+        rows.retain(|row| selection.selects(&row.metric));
+    }
     let mut out = io::stdout().lock();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &rows.iter().map(row_json).collect::<Vec<_>>())?;
+    if args.percent {
+        print_percent(&mut out, args, &shown)?;
+    } else if args.json {
+        let rows: Vec<serde_json::Value> = shown.iter().flat_map(|(_, rows)| rows).map(row_json).collect();
+        serde_json::to_writer_pretty(&mut out, &rows)?;
         writeln!(out)?;
+    } else if args.layout == Some(Layout::Lmbench) {
+        print_classic(&mut out, shown)?;
     } else {
-        print_tables(&mut out, &record, &rows)?;
+        for (i, (record, rows)) in shown.iter().enumerate() {
+            if i > 0 {
+                writeln!(out)?;
+            }
+            print_tables(&mut out, record, rows)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The classic layout, one row per record.
+pub fn print_classic(out: &mut impl Write, shown: Vec<(Record, Vec<Row>)>) -> io::Result<()> {
+    let entries: Vec<report::Entry> = shown
+        .into_iter()
+        .map(|(record, rows)| {
+            let known = |path: &str| {
+                let value = environment::known(&record.header.environment, path);
+                value.and_then(serde_json::Value::as_str).unwrap_or("?").to_owned()
+            };
+            report::Entry {
+                host: known("sitting.host"),
+                system: format!(
+                    "{} {}",
+                    known("kernel.system").replace('?', "Linux"),
+                    known("kernel.release")
+                ),
+                rows,
+            }
+        })
+        .collect();
+    report::classic_layout(&entries).iter().try_for_each(|line| writeln!(out, "{line}"))
+}
+
+fn print_percent(out: &mut impl Write, args: &Args, shown: &[(Record, Vec<Row>)]) -> io::Result<()> {
+    let rows: Vec<Vec<Row>> = shown.iter().map(|(_, rows)| rows.clone()).collect();
+    let name =
+        |path: &PathBuf| path.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
+    let labels: Vec<String> = args.records.iter().map(name).collect();
+    if args.json {
+        let rows: Vec<serde_json::Value> = report::percent_of_best(&rows)
+            .into_iter()
+            .map(|(metric, percent)| json!({"metric": metric, "records": labels, "percent": percent}))
+            .collect();
+        serde_json::to_writer_pretty(&mut *out, &rows)?;
+        return writeln!(out);
+    }
+    writeln!(out, "per cent of the best (100 = best, 50 = half as fast)")?;
+    report::percent_table(&labels, &rows).iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
 fn row_json(row: &Row) -> serde_json::Value {
