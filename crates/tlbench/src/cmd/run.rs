@@ -71,7 +71,9 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> Outcome {
+pub fn run(mut args: Args) -> Outcome {
+    // One thing on standard output: the record or the table.
+    args.json |= args.output.as_deref().is_some_and(|path| path == std::path::Path::new("-"));
     let signals = Signals::install().context("installing signal handlers")?;
     let sections = suite::sections();
     let all: Vec<&Benchmark> = sections.iter().flat_map(|section| &section.benchmarks).collect();
