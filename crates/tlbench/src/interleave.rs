@@ -25,6 +25,8 @@ pub struct Design<'a> {
     pub looks: Vec<u32>,
     /// Blocks at most.
     pub blocks: u32,
+    /// All blocks are measured, whatever the budget.
+    pub exactly: bool,
     /// Blocks that must fit into the budget; slices are sized for them.
     pub blocks_in_budget: u32,
     /// Wall-clock budget.
@@ -129,8 +131,7 @@ pub fn measure(
         // The next look must fit into what is left of the budget; blocks between looks change no verdict.
         let used = started.elapsed().as_secs_f64();
         let per_block = if block == 0 { 0.0 } else { (used - warm) / f64::from(block) };
-        let fixed = design.looks.is_empty();
-        if !fixed && used + per_block > design.budget.as_secs_f64() && block > 0 {
+        if !design.exactly && used + per_block > design.budget.as_secs_f64() && block > 0 {
             break;
         }
         bar.set_message(format!("block {} of at most {}", block + 1, design.blocks));

@@ -64,11 +64,17 @@ struct Collected<'r> {
 /// own carry one label; several records of one configuration are its sittings.
 pub fn gather(records: &[Named], rules: &Rules<'_>) -> Gathered {
     let collected = collect(records);
+    let measured_at_all = |line: &Invocation| line.value.is_some() || line.summary.is_some();
+    let lines = || collected.iter().flat_map(|c| &c.lines).map(|(_, line)| *line);
+    let known: BTreeSet<&str> =
+        lines().filter(|line| measured_at_all(line)).map(|line| line.metric.as_str()).collect();
+    // The plan's order is the table's; in the lines it is drawn.
+    let planned = records.iter().flat_map(|n| &n.record.header.plan.benchmarks).flat_map(|b| &b.metrics);
     let mut order: Vec<&str> = Vec::new();
     let mut seen = BTreeSet::new();
-    for (_, line) in collected.iter().flat_map(|c| &c.lines) {
-        if (rules.only)(&line.metric) && seen.insert(line.metric.as_str()) {
-            order.push(&line.metric);
+    for name in planned.map(|metric| metric.name.as_str()).chain(lines().map(|line| line.metric.as_str())) {
+        if known.contains(name) && (rules.only)(name) && seen.insert(name) {
+            order.push(name);
         }
     }
     let mut by_metric: Vec<BTreeMap<&str, Vec<(u32, &Invocation)>>> = Vec::new();

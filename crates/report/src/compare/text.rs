@@ -7,7 +7,7 @@ use serde_json::Value;
 use stats::{Comparison, Flag, MoreRuns, Row, Verdict};
 
 use super::{Gathered, sentence};
-use crate::number::significant;
+use crate::number::{readable_unit, significant};
 use crate::text::wrapped;
 
 /// Environment differences shown; the rest is counted.
@@ -106,12 +106,14 @@ fn print_group(
         let row = &comparison.rows[i];
         let note = if name_verdict { format!("{}; {}", row.verdict.word(), note(row)) } else { note(row) };
         let note = note.trim_end_matches("; ").to_owned();
+        let largest = row.base.value.into_iter().chain(row.other.value).fold(0.0, f64::max);
+        let (factor, unit) = readable_unit(largest, &gathered.units[i].0.0);
         let fits = row.metric.chars().count() + note.chars().count() <= 46;
         grid.add_row([
             row.metric.clone(),
-            row.base.value.map_or("-".into(), |v| significant(v, None)),
-            row.other.value.map_or("-".into(), |v| significant(v, None)),
-            gathered.units[i].0.to_string(),
+            row.base.value.map_or("-".into(), |v| significant(v * factor, None)),
+            row.other.value.map_or("-".into(), |v| significant(v * factor, None)),
+            unit.to_owned(),
             row.change_pct().map_or(String::new(), |c| format!("{c:+.1} %")),
             row.ci95.map_or(String::new(), |ci| {
                 format!("[{:+.1}, {:+.1}]", 100.0 * (ci.lo - 1.0), 100.0 * (ci.hi - 1.0))

@@ -198,13 +198,15 @@ impl How {
         );
         let seed = self.seed.unwrap_or_else(harness::fresh_seed);
         let session = Session::start(coordinator, signals, seed, memory_limit(&environment));
-        let looks = if self.blocks.is_some() { Vec::new() } else { LOOKS.to_vec() };
+        // Without looks, the time and not the data ends the run: one look at the end is as valid as a fixed number.
+        let looks = if self.blocks.is_some() || !stop_when_decided { Vec::new() } else { LOOKS.to_vec() };
         let blocks = self.blocks.unwrap_or(LOOKS[LOOKS.len() - 1]);
         let design = Design {
             kind,
             states,
             benchmarks,
             blocks,
+            exactly: self.blocks.is_some(),
             blocks_in_budget: self.blocks.unwrap_or(LOOKS[1]),
             budget: self.budget.unwrap_or(DEFAULT_BUDGET),
             longest: Duration::from_millis(80),
