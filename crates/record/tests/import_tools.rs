@@ -132,6 +132,17 @@ fn go_lines_and_unknown_units() {
 }
 
 #[test]
+fn results_of_the_2005_tlb_probe() {
+    let imported = import(
+        "the output:\n\n  512 randomly accessed pages, 13 cycles avg, 73.750000% TLB misses.\n 512 linearly accessed pages, 0 cycles avg, 0.250000% TLB misses.\n",
+    );
+    let one = |metric: &str| of(&imported, 0, metric)[0];
+    assert_eq!(one("tlb-probe/512 pages randomly cycles").printed.map(|p| (p.lo, p.hi)), Some((13.0, 14.0)));
+    assert_eq!(one("tlb-probe/512 pages randomly misses").value, Some(73.75));
+    assert_eq!(one("tlb-probe/512 pages linearly cycles").value, None);
+}
+
+#[test]
 fn google_repetitions_errors_and_aggregates() {
     let entry = |index: u32, time: f64| {
         format!(
@@ -189,6 +200,14 @@ fn corpus_files_have_their_right_readings() {
         let copies = of(&imported, 0, "gbench/BM_copy/64/min_time:0.050/repeats:3 real_time");
         assert_eq!(copies.len(), 3, "{name}");
     }
+    let threads = |start: &str| {
+        let folder = std::fs::read_dir(shared.join("seeds")).unwrap();
+        let mut paths = folder.map(|e| e.unwrap().path());
+        paths.find(|p| p.file_name().unwrap().to_string_lossy().starts_with(start)).unwrap()
+    };
+    let probe = read_paths(&[threads("004")], &Options::default()).unwrap();
+    assert_eq!(probe.records[0].invocations.len(), 8);
+    assert_eq!(of(&probe, 0, "tlb-probe/131072 pages randomly cycles")[0].value, Some(75.0));
     let unknown = data("other/cyclictest-2.4.json").unwrap_err().to_string();
     assert!(unknown.contains("formats read: tlbench records"), "{unknown}");
 }

@@ -198,7 +198,8 @@ impl Table {
                 Err(why) => why,
             },
         };
-        sink.skip(line, row.record.as_slice(), why);
+        let shown: Vec<&[u8]> = row.record.iter().collect();
+        sink.skip(line, &shown.join(&b","[..]), why);
         Ok(())
     }
 

@@ -19,6 +19,7 @@ mod perf;
 mod sink;
 mod sniff;
 mod text;
+mod tlb_probe;
 
 use std::path::PathBuf;
 

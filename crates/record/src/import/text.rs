@@ -8,7 +8,7 @@ use super::lines::{Line, Lines};
 use super::lmbench::{raw, summary};
 use super::perf;
 use super::sink::Sink;
-use super::{ImportError, go};
+use super::{ImportError, go, tlb_probe};
 
 /// Reads everything the text formats find. Returns how many lines and bytes were seen.
 pub(super) fn read(from: impl Read, sink: &mut Sink) -> Result<(usize, u64), ImportError> {
@@ -27,6 +27,7 @@ pub(super) fn read(from: impl Read, sink: &mut Sink) -> Result<(usize, u64), Imp
     readers.ladder.finish(sink);
     readers.perf.finish(sink)?;
     readers.go.finish(sink);
+    readers.tlb_probe.finish(sink);
     if let Some((number, what)) = lines.odd {
         sink.note(format!("{what}, first at line {number}; its end was not looked at"));
     }
@@ -41,6 +42,7 @@ struct Readers {
     in_ladder: bool,
     perf: perf::text::Reader,
     go: go::Reader,
+    tlb_probe: tlb_probe::Reader,
 }
 
 impl Readers {
@@ -92,6 +94,7 @@ impl Readers {
             return Ok(());
         }
         match first {
+            b'0'..=b'9' if self.tlb_probe.line(line, sink)? => {}
             b'0'..=b'9' => self.in_ladder = self.ladder.line(line, sink),
             _ => {
                 if !self.raw.line(line, sink)? {
