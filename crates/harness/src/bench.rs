@@ -7,6 +7,8 @@ use hdrhistogram::Histogram;
 use record::{Estimator, Invocation, Status, Unit};
 use serde_json::json;
 
+use crate::copies::WINDOW;
+use crate::gate::InStep;
 use crate::timer::{Also, Timer};
 use crate::witness::{MachineCounts, WitnessReader, WitnessSum};
 use crate::{Benchmark, Declared, Job, Stop, declared_number, encode_histogram};
@@ -32,6 +34,7 @@ pub struct Bench<'a> {
     iterations: BTreeMap<String, u64>,
     notes: BTreeMap<String, serde_json::Map<String, serde_json::Value>>,
     absent: BTreeMap<String, (Status, String)>,
+    in_step: Option<InStep>,
 }
 
 /// The samples of one metric.
@@ -58,7 +61,14 @@ impl<'a> Bench<'a> {
             iterations: BTreeMap::new(),
             notes: BTreeMap::new(),
             absent: BTreeMap::new(),
+            in_step: None,
         }
+    }
+
+    /// Keeps in step with the other copies of this invocation, where it is one of several.
+    pub(crate) fn keep_in_step(&mut self) -> Result<(), Stop> {
+        self.in_step = InStep::of(self.job)?;
+        Ok(())
     }
 
     /// Its orders: CPUs, scratch directory, limits.
@@ -115,12 +125,36 @@ impl<'a> Bench<'a> {
             }
             None => self.calibrate(&mut batch, most)?,
         };
+        if let Some(copies) = &mut self.in_step {
+            copies.start_together();
+        }
+        let start = self.job.clock.stamp();
         let for_tails = if declared.tails { slice * 0.4 } else { 0.0 };
         self.sample(declared, &mut batch, iterations, slice - for_tails)?;
         if declared.tails {
             self.single_operations(declared, &mut batch, for_tails)?;
         }
+        self.hold_load(metric, start, &mut batch, iterations)?;
         self.iterations.insert(metric.to_owned(), iterations);
+        Ok(())
+    }
+
+    /// Notes when this copy measured, and goes on unmeasured until every copy has: nobody measures on an idle machine.
+    fn hold_load(
+        &mut self,
+        metric: &str,
+        start: u64,
+        batch: &mut impl FnMut(u64, &mut Timer) -> Result<(), Stop>,
+        iterations: u64,
+    ) -> Result<(), Stop> {
+        let Some(copies) = &mut self.in_step else { return Ok(()) };
+        copies.finish();
+        let clock = &self.job.clock;
+        let window = [clock.ns(start), clock.ns(clock.stamp())];
+        self.note(metric, WINDOW, json!(window));
+        while self.in_step.as_ref().is_some_and(|copies| !copies.all_finished()) {
+            self.batch(batch, iterations)?;
+        }
         Ok(())
     }
 

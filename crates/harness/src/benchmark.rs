@@ -154,6 +154,10 @@ type Run = Box<dyn Fn(&mut Bench) -> Result<(), Stop> + Send + Sync>;
 pub struct Benchmark {
     /// Dotted name; usually that of its main metric.
     pub name: String,
+    /// Name under which a worker finds it; differs from `name` for copies.
+    pub worker_name: String,
+    /// Copies run at once ([`Benchmark::in_copies`]); `None` for the benchmark itself.
+    pub copies: Option<u32>,
     /// What it yields.
     pub declared: Vec<Declared>,
     /// Where it runs.
@@ -175,8 +179,11 @@ impl Benchmark {
         name: impl Into<String>,
         run: impl Fn(&mut Bench) -> Result<(), Stop> + Send + Sync + 'static,
     ) -> Self {
+        let name = name.into();
         Benchmark {
-            name: name.into(),
+            worker_name: name.clone(),
+            name,
+            copies: None,
             declared: Vec::new(),
             placement: Placement::OneCpu,
             parts: 1,

@@ -1,25 +1,17 @@
 //! The coordinator: one fresh worker process per invocation, watched, bounded, and cleaned up after.
 
 use std::ffi::OsString;
-use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use record::{Invocation, Status};
-use rustix::event::{PollFd, PollFlags, Timespec};
 
+use crate::gate::Gate;
 use crate::janitor::Janitor;
 use crate::leftovers::Leftovers;
-use crate::worker::{Report, SUBCOMMAND};
+use crate::worker::Report;
+use crate::worker_process::{WorkerProcess, end_group, watch};
 use crate::{Benchmark, Interrupt, Job, Scratch, Signals, Stop};
-
-/// Longest text kept of a worker's standard error.
-const MOST_COMPLAINT: usize = 4096;
-/// Largest report accepted from a worker.
-const MOST_REPORT: usize = 64 << 20;
 
 /// How a worker ended.
 #[derive(Debug)]
@@ -47,13 +39,7 @@ pub struct WorkerOutcome {
     pub not_pinned: Option<String>,
 }
 
-/// What a finished worker left on its pipes.
-struct Output {
-    report: Vec<u8>,
-    complaint: Vec<u8>,
-}
-
-/// Starts workers, one at a time.
+/// Starts workers: one at a time, or the copies of one benchmark together.
 pub struct Coordinator {
     janitor: Janitor,
     scratch: Scratch,
@@ -95,150 +81,78 @@ impl Coordinator {
         self.program = program.into();
     }
 
-    /// Runs `job` in a fresh process whose environment is `environment` plus `padding` bytes, and waits for it, at
-    /// most `deadline`. Afterwards none of its processes, files or System V objects is left.
+    /// Runs each of `jobs`, copies of one benchmark, in a fresh process whose environment is `environment` plus `padding`
+    /// bytes, and waits for all of them, at most `deadline`. Afterwards none of their processes, files, System V
+    /// objects or cgroups is left. One outcome per job.
     pub fn invoke(
         &mut self,
         benchmark: &Benchmark,
-        job: &Job,
+        jobs: &[Job],
         environment: &[(String, String)],
         padding: usize,
         deadline: Duration,
         signals: &Signals,
-    ) -> WorkerOutcome {
+    ) -> Vec<WorkerOutcome> {
         let started = Instant::now();
-        let (ended, output) = match self.spawn(job, environment, padding) {
-            Ok(mut child) => {
-                self.janitor.worker_group(child.id() as i32);
-                let result = watch(&mut child, started + deadline, signals);
-                end_group(&mut child);
-                self.janitor.worker_group(0);
-                result
-            }
-            Err(error) => (Ended::Crashed(format!("the worker can't be started: {error}")), Output::empty()),
-        };
-        self.leftovers.remove();
-        let left = self.scratch.empty().err().map(|e| format!("scratch directory: {e}"));
-        let mut outcome = read_outcome(benchmark, ended, &output, deadline);
-        if let Some(left) = left {
-            outcome.not_pinned.get_or_insert(left);
+        let mut workers = Vec::new();
+        let mut refused = None;
+        let gate = Gate::for_jobs(jobs);
+        if let Err(error) = &gate {
+            refused = Some(format!("the copies can't be kept in step: {error}"));
         }
-        outcome
-    }
-
-    fn spawn(&self, job: &Job, environment: &[(String, String)], padding: usize) -> io::Result<Child> {
-        let mut command = Command::new(&self.program);
-        command
-            .arg0("tlbench")
-            .args([SUBCOMMAND, &job.benchmark])
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into()))
-            .env("LC_ALL", "C")
-            .envs(environment.iter().map(|(k, v)| (k, v)))
-            .env("TLBENCH_PADDING", "x".repeat(padding))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
-        // SAFETY: getpid has no arguments.
-        let parent = unsafe { libc::getpid() };
-        // SAFETY: between fork and exec only prctl, getppid and _exit run, all async-signal-safe.
-        unsafe {
-            command.pre_exec(move || {
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                if libc::getppid() != parent {
-                    libc::_exit(1);
+        for job in jobs.iter().take(if refused.is_none() { jobs.len() } else { 0 }) {
+            let group = workers.first().map_or(0, WorkerProcess::id);
+            match WorkerProcess::start(&self.program, job, environment, padding, group) {
+                Ok(worker) => {
+                    if workers.is_empty() {
+                        self.janitor.worker_group(worker.id(), jobs.len() as u32);
+                    }
+                    workers.push(worker);
                 }
-                Ok(())
+                Err(error) => {
+                    refused = Some(format!("the worker can't be started: {error}"));
+                    break;
+                }
+            }
+        }
+        if refused.is_none() {
+            watch(&mut workers, started + deadline, signals, |place| {
+                if let Ok(Some(gate)) = &gate {
+                    gate.leave(place);
+                }
             });
         }
-        let mut child = command.spawn()?;
-        if let Some(mut stdin) = child.stdin.take() {
-            // A worker that died at once is found by `watch`.
-            let _ = stdin.write_all(&serde_json::to_vec(job)?);
-        }
-        Ok(child)
+        end_group(&mut workers);
+        self.janitor.worker_group(0, 1);
+        self.leftovers.remove(jobs.len() as u32);
+        let left = self.scratch.empty().err().map(|e| format!("scratch directory: {e}"));
+        let mut workers = workers.into_iter();
+        jobs.iter()
+            .map(|_| {
+                let worker = workers.next().filter(|_| refused.is_none());
+                let mut outcome = read_outcome(benchmark, worker, refused.as_deref(), deadline);
+                if let Some(left) = &left {
+                    outcome.not_pinned.get_or_insert_with(|| left.clone());
+                }
+                outcome
+            })
+            .collect()
     }
 }
 
-impl Output {
-    fn empty() -> Self {
-        Output { report: Vec::new(), complaint: Vec::new() }
-    }
-}
-
-/// Collects a worker's output until it ends, runs late, or the user interrupts.
-fn watch(child: &mut Child, deadline: Instant, signals: &Signals) -> (Ended, Output) {
-    let mut output = Output::empty();
-    let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
-    for pipe in [stdout.as_ref().map(AsFd::as_fd), stderr.as_ref().map(AsFd::as_fd)].into_iter().flatten() {
-        let _ = rustix::io::ioctl_fionbio(pipe, true);
-    }
-    loop {
-        drain(&mut stdout, &mut output.report, MOST_REPORT);
-        drain(&mut stderr, &mut output.complaint, MOST_COMPLAINT);
-        if let Some(interrupt) = signals.interrupted() {
-            return (Ended::Interrupted(interrupt), output);
-        }
-        match child.try_wait() {
-            Ok(Some(status)) => {
-                drain(&mut stdout, &mut output.report, MOST_REPORT);
-                drain(&mut stderr, &mut output.complaint, MOST_COMPLAINT);
-                return (
-                    if status.success() { Ended::Reported } else { Ended::Crashed(status.to_string()) },
-                    output,
-                );
-            }
-            Ok(None) => {}
-            Err(error) => return (Ended::Crashed(error.to_string()), output),
-        }
-        let Some(left) = deadline.checked_duration_since(Instant::now()).filter(|d| !d.is_zero()) else {
-            return (Ended::TimedOut, output);
-        };
-        let mut fds = vec![PollFd::from_borrowed_fd(signals.wake_fd(), PollFlags::IN)];
-        for pipe in [stdout.as_ref().map(AsFd::as_fd), stderr.as_ref().map(AsFd::as_fd)].into_iter().flatten()
-        {
-            fds.push(PollFd::from_borrowed_fd(pipe, PollFlags::IN));
-        }
-        let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
-        let _ = rustix::event::poll(&mut fds, Some(&timeout));
-        signals.drain();
-    }
-}
-
-/// Moves what a non-blocking pipe holds into `into`, at most `most` bytes in all; `None` once it has ended.
-fn drain<R: Read>(pipe: &mut Option<R>, into: &mut Vec<u8>, most: usize) {
-    let Some(reader) = pipe else { return };
-    let mut buffer = [0u8; 1 << 14];
-    loop {
-        match reader.read(&mut buffer) {
-            Ok(0) => {
-                *pipe = None;
-                return;
-            }
-            Ok(n) => into.extend_from_slice(&buffer[..n.min(most - into.len().min(most))]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-            Err(_) => {
-                *pipe = None;
-                return;
-            }
-        }
-    }
-}
-
-/// Kills what is left of a worker's process group and reaps it, orphans handed to us included.
-fn end_group(child: &mut Child) {
-    let group = child.id() as i32;
-    // SAFETY: the group is our own worker's: its leader is unreaped or its id is still held by members.
-    unsafe { libc::kill(-group, libc::SIGKILL) };
-    let _ = child.wait();
-    // SAFETY: waits only for children in that group.
-    while unsafe { libc::waitpid(-group, std::ptr::null_mut(), 0) } > 0 {}
-}
-
-fn read_outcome(benchmark: &Benchmark, ended: Ended, output: &Output, deadline: Duration) -> WorkerOutcome {
-    let report = matches!(ended, Ended::Reported).then(|| serde_json::from_slice::<Report>(&output.report));
+/// The outcome of one worker; without a worker, of one that was not started because of `refused`.
+fn read_outcome(
+    benchmark: &Benchmark,
+    worker: Option<WorkerProcess>,
+    refused: Option<&str>,
+    deadline: Duration,
+) -> WorkerOutcome {
+    let (ended, report, complaint) = match worker {
+        Some(worker) => (worker.ended, worker.report, worker.complaint),
+        None => (None, Vec::new(), Vec::new()),
+    };
+    let ended = ended.unwrap_or_else(|| Ended::Crashed(refused.unwrap_or("it never ended").to_owned()));
+    let report = matches!(ended, Ended::Reported).then(|| serde_json::from_slice::<Report>(&report));
     let (ended, status, reason) = match (ended, report) {
         (Ended::Reported, Some(Ok(report))) => {
             return WorkerOutcome {
@@ -260,7 +174,7 @@ fn read_outcome(benchmark: &Benchmark, ended: Ended, output: &Output, deadline: 
             (Ended::Interrupted(signal), Status::Skipped, "interrupted".to_owned())
         }
         (Ended::Crashed(how), _) => {
-            let complaint = String::from_utf8_lossy(&output.complaint);
+            let complaint = String::from_utf8_lossy(&complaint);
             let complaint = complaint.trim();
             let reason = if complaint.is_empty() {
                 format!("the worker crashed: {how}")

@@ -34,11 +34,11 @@ impl Janitor {
         Ok(Janitor { pid, tell: Some(File::from(write)) })
     }
 
-    /// Tells it the process group of the worker now running; 0 when none is.
-    pub fn worker_group(&mut self, group: i32) {
+    /// Tells it the process group of the workers now running, 0 when none is, and how many there are.
+    pub fn worker_group(&mut self, group: i32, copies: u32) {
         if let Some(tell) = &mut self.tell {
             // A janitor that was killed can't be told anything; the run goes on.
-            let _ = writeln!(tell, "group {group}");
+            let _ = writeln!(tell, "group {group} {copies}");
         }
     }
 
@@ -83,7 +83,7 @@ fn serve(pipe: OwnedFd, leftovers: &Leftovers) -> ! {
             libc::dup2(null, standard);
         }
     }
-    let mut group = 0;
+    let (mut group, mut copies) = (0, 1);
     let mut scratch = None;
     let mut undo = Vec::new();
     for line in BufReader::new(File::from(pipe)).split(b'\n').map_while(Result::ok) {
@@ -92,7 +92,9 @@ fn serve(pipe: OwnedFd, leftovers: &Leftovers) -> ! {
         } else if let Some(command) = line.strip_prefix(b"undo ") {
             undo = command.to_vec();
         } else if let Some(told) = line.strip_prefix(b"group ") {
-            group = std::str::from_utf8(told).ok().and_then(|t| t.parse::<i32>().ok()).unwrap_or(0);
+            let mut words = std::str::from_utf8(told).unwrap_or("").split(' ');
+            group = words.next().and_then(|word| word.parse::<i32>().ok()).unwrap_or(0);
+            copies = words.next().and_then(|word| word.parse().ok()).unwrap_or(1);
         }
     }
     if group > 1 {
@@ -102,7 +104,7 @@ fn serve(pipe: OwnedFd, leftovers: &Leftovers) -> ! {
     if !undo.is_empty() {
         let _ = std::process::Command::new("/bin/sh").arg("-c").arg(OsStr::from_bytes(&undo)).status();
     }
-    leftovers.remove();
+    leftovers.remove(copies);
     if let Some(scratch) = scratch {
         let _ = std::fs::remove_dir_all(scratch);
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Clock;
+use crate::{Clock, CopyOf};
 
 /// One invocation's orders, passed to the worker as JSON on its standard input.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -36,6 +36,30 @@ pub struct Job {
     /// The peer on another host, for benchmarks that need one.
     #[serde(default)]
     pub remote: Option<RemotePeer>,
+    /// Its place among the copies started together, where there are several.
+    #[serde(default)]
+    pub copy: Option<CopyOf>,
+}
+
+impl Job {
+    /// Orders with nothing in them but a benchmark's name and the clock; for callers to fill in.
+    pub fn bare(benchmark: &str, clock: Clock) -> Self {
+        Job {
+            benchmark: benchmark.to_owned(),
+            iterations: BTreeMap::new(),
+            slice_ns: 0,
+            clock,
+            cycle_ns: 0.1,
+            cpus: Vec::new(),
+            allowed: Vec::new(),
+            scratch: PathBuf::new(),
+            ipc_key: 0,
+            cgroup: None,
+            memory_limit: u64::MAX,
+            remote: None,
+            copy: None,
+        }
+    }
 }
 
 /// A `tlbench serve` on another host.

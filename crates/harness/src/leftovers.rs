@@ -22,21 +22,24 @@ impl Leftovers {
         }
     }
 
-    /// Key of the System V objects.
-    pub fn ipc_key(&self) -> i32 {
-        self.ipc_key
+    /// Key of the System V objects of one of several copies of a worker, from 0.
+    pub fn ipc_key(&self, copy: u32) -> i32 {
+        self.ipc_key.wrapping_add((copy << 16) as i32)
     }
 
-    /// The cgroup v2 directory; `None` where no such hierarchy is mounted.
-    pub fn cgroup(&self) -> Option<&Path> {
-        self.cgroup.as_deref()
+    /// The cgroup v2 directory of one copy; `None` where no such hierarchy is mounted.
+    pub fn cgroup(&self, copy: u32) -> Option<PathBuf> {
+        let own = self.cgroup.as_ref()?;
+        Some(own.with_file_name(format!("{}-{copy}", own.file_name()?.to_string_lossy())))
     }
 
-    /// Removes whatever exists of them.
-    pub fn remove(&self) {
-        remove_ipc(self.ipc_key);
-        if let Some(cgroup) = self.cgroup.as_deref() {
-            remove_cgroups(cgroup);
+    /// Removes whatever exists of those of this many copies.
+    pub fn remove(&self, copies: u32) {
+        for copy in 0..copies {
+            remove_ipc(self.ipc_key(copy));
+            if let Some(cgroup) = self.cgroup(copy) {
+                remove_cgroups(&cgroup);
+            }
         }
     }
 }

@@ -38,13 +38,20 @@ impl Pace {
         *known = if *known == 0.0 { beyond } else { 0.5 * (*known + beyond) };
     }
 
+    /// A benchmark turned out to have nothing to measure here: its share of the time goes to the others.
+    pub fn drop_out(&mut self, benchmark: usize) {
+        self.weights[benchmark] = 0.0;
+    }
+
     /// The slice of one benchmark in block `block` (from 1) that starts `elapsed` seconds into the run.
     pub fn slice(&self, benchmark: usize, block: u32, elapsed: f64) -> Duration {
         let left = self.blocks.saturating_sub(block) + 1;
         let per_block = (self.budget - elapsed).max(0.0) / f64::from(left);
         let for_slices = (per_block - self.overhead.iter().sum::<f64>()).max(0.0);
         let unit = (for_slices / self.weights.iter().sum::<f64>().max(f64::MIN_POSITIVE)).min(self.longest);
-        Duration::from_secs_f64(unit * self.weights[benchmark]).max(SHORTEST)
+        let weight = self.weights[benchmark];
+        let shortest = if weight > 0.0 { SHORTEST } else { Duration::ZERO };
+        Duration::from_secs_f64(unit * weight).max(shortest)
     }
 
     /// Seconds the whole run will take, as seen `elapsed` seconds into it, before block `block`.
@@ -70,6 +77,15 @@ mod tests {
         let unit = pace.slice(0, 1, 6.0).as_secs_f64();
         assert!((unit - (9.0 - 1.0) / 5.0).abs() < 1e-6);
         assert!((pace.slice(2, 1, 6.0).as_secs_f64() - 3.0 * unit).abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_has_nothing_to_measure_leaves_its_time_to_the_others() {
+        let mut pace = Pace::new(Duration::from_secs(10), 1, Duration::from_secs(9), vec![1.0, 1.0]);
+        pace.drop_out(1);
+        assert_eq!(pace.slice(1, 1, 0.0), Duration::ZERO);
+        assert_eq!(pace.slice(0, 1, 2.0), Duration::from_secs(8));
+        assert!((pace.estimate(1, 2.0) - 10.0).abs() < 1e-6);
     }
 
     #[test]

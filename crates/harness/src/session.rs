@@ -8,8 +8,9 @@ use record::{Invocation, Status};
 use serde_json::json;
 
 use crate::clock::cycle_ns;
+use crate::copies::merge;
 use crate::{
-    Benchmark, Clock, Coordinator, Ended, Job, Placement, RemotePeer, Signals, WorkerOutcome, layout_padding,
+    Benchmark, Clock, Coordinator, CopyOf, Ended, Job, Placement, RemotePeer, Signals, layout_padding,
 };
 
 /// A worker may take this much longer than its slice before it is killed, for set-up and slow machines.
@@ -94,20 +95,25 @@ impl Session {
         &mut self.coordinator
     }
 
-    /// The CPUs a benchmark gets; the error is the reason to skip it.
-    fn cpus(&self, placement: Placement) -> Result<Vec<usize>, String> {
-        match placement {
+    /// The CPUs each copy of a benchmark gets; the error is the reason to skip it.
+    fn cpus(&self, benchmark: &Benchmark) -> Result<Vec<Vec<usize>>, String> {
+        let copies = benchmark.copies.unwrap_or(1) as usize;
+        match benchmark.placement {
             Placement::Pair(_) if !self.pinned => {
                 Err("needs two CPUs of its own, and pinning is off".to_owned())
             }
-            _ if !self.pinned => Ok(Vec::new()),
-            // CPU 0 serves most interrupts, so the last allowed one is taken.
-            Placement::OneCpu => Ok(self.topology.allowed.last().copied().into_iter().collect()),
+            _ if !self.pinned => Ok(vec![Vec::new(); copies]),
+            // CPU 0 serves most interrupts, so the last allowed ones are taken first.
+            Placement::OneCpu => {
+                let cpus = self.topology.allowed.iter().rev().cycle().take(copies);
+                let cpus: Vec<Vec<usize>> = cpus.map(|&cpu| vec![cpu]).collect();
+                if cpus.is_empty() { Ok(vec![Vec::new(); copies]) } else { Ok(cpus) }
+            }
             Placement::Pair(class) => {
                 let (a, b) = self.topology.pair(class).map_err(|missing| missing.to_string())?;
-                Ok(vec![b, a])
+                Ok(vec![vec![b, a]])
             }
-            Placement::AllCpus => Ok(Vec::new()),
+            Placement::AllCpus => Ok(vec![Vec::new(); copies]),
         }
     }
 
@@ -122,17 +128,8 @@ impl Session {
     ) -> Invoked {
         let started = Instant::now();
         let padding = layout_padding(self.seed, block, slot);
-        let outcome = match self.cpus(benchmark.placement) {
-            Ok(cpus) => Ok(self.run_worker(benchmark, variant, slice, cpus, padding)),
-            Err(reason) => Err(reason),
-        };
-        let (mut lines, ended) = match outcome {
-            Ok((outcome, cpus)) => {
-                for (metric, &count) in &outcome.iterations {
-                    self.iterations.entry(metric.clone()).or_insert(count);
-                }
-                (annotate(outcome.lines, &cpus, padding, outcome.not_pinned.as_deref()), Some(outcome.ended))
-            }
+        let (mut lines, ended) = match self.cpus(benchmark) {
+            Ok(cpus) => self.run_workers(benchmark, variant, slice, &cpus, padding),
             Err(reason) => {
                 let skip = |m| Invocation::of(m).without_value(Status::Skipped, reason.clone());
                 (benchmark.metrics().iter().map(skip).collect(), None)
@@ -146,39 +143,68 @@ impl Session {
         Invoked { lines, ended, seconds: started.elapsed().as_secs_f64() }
     }
 
-    fn run_worker(
+    /// Runs a worker per element of `cpus`; yields the record lines and how they ended: as the first, or as
+    /// the last that did not report.
+    fn run_workers(
         &mut self,
         benchmark: &Benchmark,
         variant: &Variant,
         slice: Duration,
-        cpus: Vec<usize>,
+        cpus: &[Vec<usize>],
         padding: usize,
-    ) -> (WorkerOutcome, Vec<usize>) {
-        let iterations = benchmark
-            .declared
-            .iter()
-            .filter_map(|d| Some((d.metric.name.clone(), *self.iterations.get(&d.metric.name)?)))
-            .collect();
-        let job = Job {
-            benchmark: benchmark.name.clone(),
-            iterations,
-            slice_ns: slice.as_nanos() as u64,
-            clock: self.clock,
-            cycle_ns: self.cycle_ns,
-            cpus: cpus.clone(),
-            allowed: self.topology.allowed.clone(),
-            scratch: self.coordinator.scratch().path().to_owned(),
-            ipc_key: self.coordinator.leftovers().ipc_key(),
-            cgroup: self.coordinator.leftovers().cgroup().map(ToOwned::to_owned),
-            memory_limit: self.memory_limit,
-            remote: self.remote.clone().filter(|_| benchmark.remote),
-        };
+    ) -> (Vec<Invocation>, Option<Ended>) {
+        let jobs: Vec<Job> =
+            cpus.iter().enumerate().map(|(n, cpus)| self.job(benchmark, slice, cpus, n as u32)).collect();
         let deadline = slice * 10 + DEADLINE_SLACK;
         let program = variant.program.as_deref().unwrap_or(std::path::Path::new(OWN_PROGRAM));
         self.coordinator.set_program(program);
-        let outcome =
-            self.coordinator.invoke(benchmark, &job, &variant.environment, padding, deadline, &self.signals);
-        (outcome, cpus)
+        let outcomes =
+            self.coordinator.invoke(benchmark, &jobs, &variant.environment, padding, deadline, &self.signals);
+        let mut lines = Vec::new();
+        let mut ended = None;
+        for (outcome, cpus) in outcomes.into_iter().zip(cpus) {
+            for declared in &benchmark.declared {
+                let own = benchmark.worker_metric(&declared.metric.name);
+                if let Some(&count) = outcome.iterations.get(&own) {
+                    self.iterations.entry(declared.metric.name.clone()).or_insert(count);
+                }
+            }
+            lines.push(annotate(outcome.lines, cpus, padding, outcome.not_pinned.as_deref()));
+            if !matches!((&ended, &outcome.ended), (Some(_), Ended::Reported)) {
+                ended = Some(outcome.ended);
+            }
+        }
+        let lines = match benchmark.copies {
+            Some(_) => merge(benchmark, &lines),
+            None => lines.into_iter().flatten().collect(),
+        };
+        (lines, ended)
+    }
+
+    /// The orders of one copy.
+    fn job(&self, benchmark: &Benchmark, slice: Duration, cpus: &[usize], number: u32) -> Job {
+        let known = |d: &crate::Declared| {
+            let name = &d.metric.name;
+            Some((benchmark.worker_metric(name), *self.iterations.get(name)?))
+        };
+        let scratch = self.coordinator.scratch().path();
+        let leftovers = self.coordinator.leftovers();
+        let copy = benchmark.copies.map(|copies| CopyOf { number, copies, gate: scratch.join("gate") });
+        Job {
+            benchmark: benchmark.worker_name.clone(),
+            iterations: benchmark.declared.iter().filter_map(known).collect(),
+            slice_ns: slice.as_nanos() as u64,
+            clock: self.clock,
+            cycle_ns: self.cycle_ns,
+            cpus: cpus.to_vec(),
+            allowed: self.topology.allowed.clone(),
+            scratch: if copy.is_some() { scratch.join(format!("copy{number}")) } else { scratch.to_owned() },
+            ipc_key: leftovers.ipc_key(number),
+            cgroup: leftovers.cgroup(number),
+            memory_limit: self.memory_limit / u64::from(benchmark.copies.unwrap_or(1).max(1)),
+            remote: self.remote.clone().filter(|_| benchmark.remote),
+            copy,
+        }
     }
 }
 

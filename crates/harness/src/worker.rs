@@ -32,6 +32,9 @@ pub fn run<'a>(find: impl FnOnce(&str) -> Option<&'a Benchmark>) -> io::Result<(
     let benchmark = find(&job.benchmark)
         .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("no benchmark {}", job.benchmark)))?;
     let not_pinned = if job.cpus.is_empty() { None } else { pin_to(&job.cpus[..1]).err() };
+    if job.copy.is_some() {
+        std::fs::create_dir(&job.scratch)?;
+    }
     // A benchmark that asks for the current directory gets one that is cleaned up.
     std::env::set_current_dir(&job.scratch).ok();
     let mut bench = Bench::new(benchmark, &job);
@@ -42,7 +45,7 @@ pub fn run<'a>(find: impl FnOnce(&str) -> Option<&'a Benchmark>) -> io::Result<(
             job.memory_limit >> 20
         )))
     } else {
-        benchmark.run(&mut bench)
+        bench.keep_in_step().and_then(|()| benchmark.run(&mut bench))
     };
     let iterations = bench.iterations().clone();
     let report = Report { lines: bench.finish(ended), iterations, not_pinned, cpu: current_cpu() };

@@ -6,18 +6,9 @@ use record::Status;
 
 fn run(benchmark: &Benchmark) -> Vec<record::Invocation> {
     let job = Job {
-        benchmark: benchmark.name.clone(),
-        iterations: Default::default(),
         slice_ns: 1_000_000,
-        clock: Clock::calibrate(None),
-        cycle_ns: 0.0,
-        cpus: vec![],
-        allowed: vec![],
         scratch: std::env::temp_dir(),
-        ipc_key: 0,
-        memory_limit: 1 << 30,
-        cgroup: None,
-        remote: None,
+        ..Job::bare(&benchmark.name, Clock::calibrate(None))
     };
     let mut bench = Bench::new(benchmark, &job);
     let ended = benchmark.run(&mut bench);

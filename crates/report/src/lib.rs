@@ -9,6 +9,7 @@ mod number;
 mod percent;
 pub mod plot;
 mod rows;
+mod scaling;
 mod table;
 mod text;
 
@@ -17,5 +18,6 @@ pub use grid::grid;
 pub use number::{readable_unit, significant, with_error};
 pub use percent::{percent_of_best, percent_table};
 pub use rows::{Row, rows};
+pub use scaling::{is_of_copies, scaling_table, split_copies};
 pub use table::{Table, section_table};
 pub use text::wrapped;

@@ -11,18 +11,12 @@ fn run(name: &str) -> Vec<Invocation> {
     let scratch = tempfile::tempdir().expect("a directory");
     let allowed = allowed_cpus().expect("a CPU mask");
     let job = Job {
-        benchmark: name.into(),
-        iterations: Default::default(),
         slice_ns: 10_000_000,
-        clock: Clock::calibrate(None),
-        cycle_ns: 0.1,
         cpus: allowed[allowed.len() - 1..].to_vec(),
         allowed,
         scratch: scratch.path().into(),
-        ipc_key: 0,
-        cgroup: None,
         memory_limit: 1 << 30,
-        remote: None,
+        ..Job::bare(name, Clock::calibrate(None))
     };
     let mut bench = Bench::new(benchmark, &job);
     let ended = benchmark.run(&mut bench);

@@ -5,6 +5,7 @@
 
 mod cli;
 mod cmd;
+mod copies;
 mod exit;
 mod inputs;
 mod interleave;

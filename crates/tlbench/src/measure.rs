@@ -235,6 +235,9 @@ impl<'a> Run<'a> {
             let invoked = self.session.invoke(benchmark, &Variant::default(), slice, 0, index as u32);
             self.pace.learn(index, invoked.seconds, slice);
             self.look_after_peer(benchmark, &invoked);
+            if invoked.lines.iter().all(|line| line.status == Status::Skipped && line.samples.is_none()) {
+                self.pace.drop_out(index);
+            }
             for line in invoked.lines {
                 output.line(&Line::Warmup(Box::new(line.clone())))?;
                 self.record.warmup.push(line);

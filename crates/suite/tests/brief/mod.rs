@@ -15,18 +15,13 @@ pub fn run(name: &str) -> Vec<Invocation> {
         _ => vec![allowed[allowed.len() - 1]],
     };
     let job = Job {
-        benchmark: name.into(),
-        iterations: Default::default(),
         slice_ns: 10_000_000,
-        clock: Clock::calibrate(None),
-        cycle_ns: 0.1,
         cpus,
         allowed,
         scratch: scratch.path().into(),
         ipc_key: 0x746c_0000 | (std::process::id() & 0xffff) as i32,
-        cgroup: None,
         memory_limit: 1 << 30,
-        remote: None,
+        ..Job::bare(name, Clock::calibrate(None))
     };
     // In a thread of its own, so that pinning does not stay on the test's.
     std::thread::scope(|scope| {

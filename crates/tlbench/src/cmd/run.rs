@@ -9,6 +9,7 @@ use anyhow::{Context, bail};
 use harness::{Benchmark, Coordinator, RemotePeer, Session, Signals};
 use record::Record;
 
+use crate::copies;
 use crate::exit::Outcome;
 use crate::measure::{Mode, Run, RunEnd};
 use crate::output::Output;
@@ -50,6 +51,12 @@ pub struct Args {
     /// Print the table in the columns of the old suites' summary
     #[arg(long, value_enum, value_name = "LAYOUT")]
     layout: Option<super::show::Layout>,
+    /// Run N copies of each benchmark at once, each on a CPU of its own while there are enough
+    #[arg(short = 'P', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(harness::MOST_COPIES)), conflicts_with_all = ["resume", "scale"])]
+    parallel: Option<u32>,
+    /// Run 1, 2, 3 … copies at once, up to one per CPU: the scaling curve of the named metrics
+    #[arg(long, requires = "names", conflicts_with = "resume")]
+    scale: bool,
     /// Print the record as JSON Lines instead of the table
     #[arg(long)]
     json: bool,
@@ -70,13 +77,25 @@ pub struct Args {
     hash_host: bool,
 }
 
+impl Args {
+    /// The named benchmarks in parallel copies; nothing where no copies are asked for.
+    fn in_copies(&self, all: &[&Benchmark]) -> anyhow::Result<Vec<Benchmark>> {
+        let counts = match self.parallel {
+            Some(count) => vec![count],
+            None if self.scale => copies::curve(harness::allowed_cpus()?.len() as u32),
+            None => return Ok(Vec::new()),
+        };
+        copies::in_copies(&choose(all, &self.names, false)?, &counts)
+    }
+}
+
 /// Runs the command.
 pub fn run(mut args: Args) -> Outcome {
     // One thing on standard output: the record or the table.
     args.json |= args.output.as_deref().is_some_and(|path| path == std::path::Path::new("-"));
     let signals = Signals::install().context("installing signal handlers")?;
     let sections = suite::sections();
-    let all: Vec<&Benchmark> = sections.iter().flat_map(|section| &section.benchmarks).collect();
+    let mut all: Vec<&Benchmark> = sections.iter().flat_map(|section| &section.benchmarks).collect();
     let mode = if args.quick {
         Mode::Quick
     } else if args.full {
@@ -85,9 +104,17 @@ pub fn run(mut args: Args) -> Outcome {
         Mode::Default
     };
     let resumed = args.resume.as_ref().map(|path| Resumed::open(path)).transpose()?;
+    let copied = match &resumed {
+        Some(resumed) => copies::planned(&resumed.record.header.plan.benchmarks, &all),
+        None => args.in_copies(&all)?,
+    };
     let chosen = match &resumed {
-        Some(resumed) => resumed.benchmarks(&all)?,
-        None => choose(&all, &args.names, args.remote.is_some())?,
+        Some(resumed) => {
+            all.extend(&copied);
+            resumed.benchmarks(&all)?
+        }
+        None if copied.is_empty() => choose(&all, &args.names, args.remote.is_some())?,
+        None => copied.iter().collect(),
     };
     let remote = args.remote_peer()?;
     let coordinator = Coordinator::new(args.dir.as_deref())?;

@@ -144,8 +144,16 @@ pub fn print_tables(out: &mut impl Write, record: &Record, rows: &[Row]) -> io::
         left = rest;
         print_section(out, section.title, &here)?;
     }
+    let (copies, left): (Vec<&Row>, Vec<&Row>) =
+        left.into_iter().partition(|row| report::is_of_copies(&row.metric));
     print_section(out, "Other metrics", &left)?;
-    writeln!(out, "\n{LEGEND}")
+    let scaling = report::scaling_table("Parallel copies", record, &copies);
+    if let Some(table) = &scaling {
+        writeln!(out)?;
+        table.lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    }
+    writeln!(out, "\n{LEGEND}")?;
+    if scaling.is_some() { writeln!(out, "{COPIES_LEGEND}") } else { Ok(()) }
 }
 
 fn print_section(out: &mut impl Write, title: &str, rows: &[&Row]) -> io::Result<()> {
@@ -161,6 +169,12 @@ const LEGEND: &str = "\
 p99     99th percentile of single operations, where kept
 cpu/op  CPU time of the whole machine per unit of work, from /proc/stat; blank below its resolution
 aside   samples set aside because the kernel preempted or moved the process, never by size";
+
+const COPIES_LEGEND: &str = "\
+copies     processes at once, started together, the load held until the last has finished
+value      the median of the copies' numbers, or their sum for a bandwidth
+at work    achieved parallelism: copies measuring and not waiting for a CPU, on average
+against 1  work per time of all copies, over that of one";
 
 /// What was measured, where and by what, in one or two lines.
 fn heading(record: &Record) -> String {
