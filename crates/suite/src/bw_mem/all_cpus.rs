@@ -115,7 +115,7 @@ fn sweep_until(
 
 /// MB/s of all threads in windows that fill `time`.
 fn windows(counted: &[Counted], clock: Clock, time: Duration) -> Vec<f64> {
-    let total = || counted.iter().map(|counted| counted.0.load(Ordering::Acquire)).sum::<u64>();
+    let each = || counted.iter().map(|counted| counted.0.load(Ordering::Acquire)).collect::<Vec<u64>>();
     // Threads may still be touching their memory.
     let began = clock.stamp();
     while counted.iter().any(|counted| counted.0.load(Ordering::Acquire) == 0)
@@ -128,9 +128,15 @@ fn windows(counted: &[Counted], clock: Clock, time: Duration) -> Vec<f64> {
     while samples.len() < FEWEST_WINDOWS
         || (samples.len() < 200 && clock.ns(clock.stamp() - began) < time.as_nanos() as f64)
     {
-        let (start, before) = (clock.stamp(), total());
+        let (start, before) = (clock.stamp(), each());
         std::thread::sleep(WINDOW);
-        let (end, after) = (clock.stamp(), total());
+        // On a busy machine a thread may wait for its CPU longer than a window.
+        while each().iter().zip(&before).any(|(now, then)| now == then)
+            && clock.ns(clock.stamp() - start) < 2e9
+        {
+            std::thread::sleep(WINDOW);
+        }
+        let (end, before, after) = (clock.stamp(), before.iter().sum::<u64>(), each().iter().sum::<u64>());
         samples.push((after - before) as f64 / clock.ns(end - start) * 1000.0);
     }
     samples

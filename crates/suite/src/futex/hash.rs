@@ -141,11 +141,25 @@ fn run(bench: &mut Bench, metric: &str, call: Call, crowd: bool) -> Result<(), S
             thread.map_err(|e| Stop::unavailable("starting a thread", &e))
         });
         let crowd = crowd.collect::<Result<Vec<_>, Stop>>();
-        let measured = crowd.and_then(|_| bench.calls(metric, || words.call(call)));
+        let measured = crowd.and_then(|_| {
+            wait_for_all(&made)?;
+            bench.calls(metric, || words.call(call))
+        });
         stop.store(true, Ordering::Relaxed);
         measured
     })?;
     check(made.iter().all(|made| made.load(Ordering::Relaxed) > 0), "a thread made no call")
+}
+
+/// Waits until every companion has made a call, so that all of them are there when the timing begins.
+fn wait_for_all(made: &[AtomicU64]) -> Result<(), Stop> {
+    for _ in 0..2000 {
+        if made.iter().all(|made| made.load(Ordering::Relaxed) > 0) {
+            return Ok(());
+        }
+        thread::sleep(std::time::Duration::from_millis(1));
+    }
+    Err(Stop::skip("a thread got no CPU for two seconds"))
 }
 
 /// Makes the same calls on another CPU until told to stop.

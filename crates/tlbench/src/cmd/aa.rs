@@ -23,10 +23,19 @@ pub struct Args {
     verdict: VerdictArgs,
 }
 
+/// Below this the spread from block to block is hardly known.
+const FEWEST_BLOCKS: u32 = 6;
+
 /// Runs the command.
 pub fn run(args: &Args) -> Outcome {
     let states = vec![State::named("A"), State::named("A'")];
     let done = args.how.measure("aa", states, &args.names, &args.verdict, false)?;
+    if done.blocks < FEWEST_BLOCKS {
+        eprintln!(
+            "tlbench: only {} blocks of {:.0} s fitted into the time; name fewer metrics or give a longer --budget",
+            done.blocks, done.seconds_per_block
+        );
+    }
     let comparison = &done.report.comparisons[0];
     let check = noise::aa_check(comparison);
     let changes = noise::smallest_changes(&done.gathered.table, 0, 1, done.seconds_per_block);
