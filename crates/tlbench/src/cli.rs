@@ -26,8 +26,8 @@ enum Command {
     Env(cmd::env::Args),
     Doctor(cmd::doctor::Args),
     Trace(cmd::trace::Args),
-    Sim(cmd::sim::Args),
     Serve(cmd::serve::Args),
+    Sim(Box<cmd::sim::Args>),
 }
 
 /// Parses the command line and runs the command.

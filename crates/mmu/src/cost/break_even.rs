@@ -118,6 +118,10 @@ fn miss_costs(outcome: &Outcome) -> Result<(f64, f64), String> {
             let user = handler.user_4k.ok_or("handler.user_4k is not known")?;
             Ok((user, handler.kernel_4k.ok_or("handler.kernel_4k is not known")?))
         }
+        Some(_) if machine.walk.is_some_and(|w| w.cycles.is_some()) => {
+            let each = machine.walk.and_then(|w| w.cycles).unwrap_or_default();
+            Ok((each, each))
+        }
         Some(_) => {
             let each = machine.walk.and_then(|w| w.refs_cycles).ok_or("walk.refs_cycles is not known")?;
             let references = outcome.walk_refs.ok_or("the references per walk are not known")? as f64;

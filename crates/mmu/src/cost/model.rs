@@ -70,6 +70,10 @@ fn walk_cycles(outcome: &Outcome) -> Result<f64, String> {
             let handler = machine.handler.ok_or("the machine file has no [handler] cycles")?;
             software_cycles(outcome, &handler)
         }
+        Some(_) if machine.walk.is_some_and(|w| w.cycles.is_some()) => {
+            let each = machine.walk.and_then(|w| w.cycles).unwrap_or_default();
+            Ok(outcome.walks.total() as f64 * each)
+        }
         Some(_) => {
             let each = machine.walk.and_then(|w| w.refs_cycles).ok_or("walk.refs_cycles is not known")?;
             let references = outcome.walk_refs.ok_or("the references per walk are not known")?;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{Bytes, Machine, MachineError, MapRange, PolicyName, TlbSpec, preset};
+use super::{Bytes, Machine, MachineError, MapRange, PolicyName, TlbSpec, measured, preset};
 
 /// A machine has at most this many TLBs, and a TLB at most `MAX_ENTRIES` entries.
 const MAX_TLBS: usize = 32;
@@ -85,8 +85,12 @@ impl Machine {
         machine.checked(name)
     }
 
-    /// From JSON text; `name` stands in errors.
+    /// From JSON text: a machine, or what `tlbench tlb --json` measured; `name` stands in errors.
     pub fn from_json(text: &str, name: &str) -> Result<Self, MachineError> {
+        let keys: Result<serde_json::Map<String, serde_json::Value>, _> = serde_json::from_str(text);
+        if keys.is_ok_and(|k| k.contains_key("structures")) {
+            return measured::machine(text, name);
+        }
         let machine: Machine = serde_json::from_str(text)
             .map_err(|e| MachineError::Syntax { name: name.into(), reason: e.to_string() })?;
         machine.checked(name)

@@ -6,6 +6,7 @@
 
 mod error;
 mod load;
+mod measured;
 mod number;
 mod preset;
 mod shape;
@@ -208,6 +209,9 @@ pub struct Walk {
     /// Cycles of one page-table reference.
     #[serde(default)]
     pub refs_cycles: Option<f64>,
+    /// Cycles of a whole walk; goes before `refs_cycles`.
+    #[serde(default)]
+    pub cycles: Option<f64>,
 }
 
 /// Cycles of a software miss handler.

@@ -35,7 +35,7 @@ pub struct Options {
     pub conflicts: bool,
     /// Different pages a trace may touch before [`SimulationError::Pages`].
     pub page_limit: usize,
-    /// Runs that `opt` may keep in memory (32 bytes each) before [`SimulationError::FutureTooLong`].
+    /// Runs that `opt` may keep in memory (40 bytes each) before [`SimulationError::FutureTooLong`].
     pub opt_limit: usize,
 }
 

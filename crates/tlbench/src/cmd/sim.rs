@@ -1,5 +1,6 @@
 //! `tlbench sim`: what a stream of references costs on any address-translation hardware.
 
+mod check;
 mod configurations;
 mod curve;
 mod explain;
@@ -63,10 +64,14 @@ pub struct Args {
     /// Show whether the order of configurations survives costs of half and half again as much
     #[arg(long)]
     sensitivity: bool,
+    /// Instead of a trace: the cost curve of `tlbench tlb --json` (a file, or `this` to measure now) beside the one
+    /// simulated with the geometry it found
+    #[arg(long, value_name = "FILE|this")]
+    check: Option<String>,
     /// Different pages a trace may touch
     #[arg(long, value_name = "N", default_value_t = 1 << 24)]
     max_pages: usize,
-    /// Runs that policy opt may keep in memory (24 bytes each)
+    /// Runs that policy opt may keep in memory (40 bytes each)
     #[arg(long, value_name = "N", default_value_t = 1 << 24)]
     max_future: usize,
     /// List the machines that come with the program
@@ -90,6 +95,15 @@ pub fn run(args: &Args) -> Outcome {
     if let Some(name) = &args.show_machine {
         let text = builtin_source(name).with_context(|| format!("{name}: not among --machines"))?;
         write!(out, "{text}")?;
+        return Ok(std::process::ExitCode::SUCCESS);
+    }
+    if let Some(probe) = &args.check {
+        let points = check::check(&configurations::probe(probe)?)?;
+        if args.json {
+            writeln!(out, "{:#}", check::json(&points))?;
+        } else {
+            check::print(&mut out, &points)?;
+        }
         return Ok(std::process::ExitCode::SUCCESS);
     }
     let symbols = args.symbols.as_deref().map(Symbols::load).transpose()?;

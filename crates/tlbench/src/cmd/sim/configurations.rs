@@ -46,7 +46,8 @@ pub fn base_machines(args: &Args) -> anyhow::Result<Vec<Machine>> {
     args.machine
         .iter()
         .map(|name| {
-            let machine = if name == "this" { measured_now()? } else { Machine::load(name)? };
+            let machine =
+                if name == "this" { Machine::from_text(&probe(name)?, name)? } else { Machine::load(name)? };
             let machine = if args.last_level { machine.last_level_only() } else { machine };
             match &args.map {
                 None => Ok(machine),
@@ -64,8 +65,11 @@ fn with_map(machine: &Machine, map: &str) -> anyhow::Result<Machine> {
     Ok(machine.with_preset(map)?)
 }
 
-/// Measures this machine with `tlbench tlb`, in a process of its own.
-fn measured_now() -> anyhow::Result<Machine> {
+/// The JSON of the TLB probe: a file's, or measured now in a process of its own.
+pub fn probe(name: &str) -> anyhow::Result<String> {
+    if name != "this" {
+        return std::fs::read_to_string(name).with_context(|| name.to_owned());
+    }
     let this = std::env::current_exe().context("finding this program")?;
     eprintln!("tlbench: measuring this machine's TLBs");
     let output =
@@ -73,8 +77,7 @@ fn measured_now() -> anyhow::Result<Machine> {
     if !output.status.success() {
         bail!("tlbench tlb --json failed ({}); give its output as a file instead", output.status);
     }
-    let text = String::from_utf8(output.stdout).context("the output of tlbench tlb")?;
-    Ok(Machine::from_text(&text, "this")?)
+    String::from_utf8(output.stdout).context("the output of tlbench tlb")
 }
 
 /// The rows to simulate.

@@ -1,0 +1,4 @@
+//! The drview reader.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| mmu_fuzz::read(data, Some(mmu::reader::Format::DrView)));

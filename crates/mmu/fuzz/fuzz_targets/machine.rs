@@ -1,0 +1,6 @@
+//! Machine descriptions, TOML and JSON.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &str| {
+    let _ = mmu::machine::Machine::from_text(data, "fuzz");
+});
