@@ -5,7 +5,7 @@ use super::stack::Stack;
 use crate::event::Event;
 use crate::machine::Machine;
 use crate::page::{Page, PageId, PageTable, PagingRules, TooManyPages};
-use crate::sim::{Control, Decoded, Decoder, Options, Run, Runs};
+use crate::sim::{Control, Decoded, Decoder, Options, Run, Runs, Wanted};
 
 /// Which references a curve is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +64,8 @@ impl LruCurve {
     /// # Errors
     /// The trace touches too many pages.
     pub fn feed(&mut self, events: &[Event]) -> Result<(), TooManyPages> {
-        self.decoder.decode(events, &mut self.decoded)?;
-        self.runs.compress(&self.decoded);
+        let wanted = Wanted { lookups: false, runs: true };
+        self.decoder.decode(events, wanted, &mut self.decoded, &mut self.runs)?;
         let pages = self.decoder.table().pages();
         self.stack.extend(pages.len());
         for page in &pages[self.is_pinned.len()..] {

@@ -4,7 +4,7 @@ use super::MissCurve;
 use crate::event::Event;
 use crate::machine::{Index, Machine};
 use crate::page::{PageId, PageTable, PagingRules, TooManyPages};
-use crate::sim::{Control, Decoded, Decoder, Options};
+use crate::sim::{Control, Decoded, Decoder, Options, Runs, Wanted};
 use crate::tlb::set_index;
 
 const HOLE: PageId = PageId::MAX;
@@ -14,6 +14,7 @@ const HOLE: PageId = PageId::MAX;
 pub struct SetCurves {
     decoder: Decoder,
     decoded: Decoded,
+    runs: Runs,
     ways: usize,
     tables: Vec<Sets>,
 }
@@ -32,6 +33,7 @@ impl SetCurves {
         SetCurves {
             decoder: Decoder::new(PageTable::new(PagingRules::new(machine), options.page_limit)),
             decoded: Decoded::default(),
+            runs: Runs::default(),
             ways,
             tables: sets.iter().map(table).collect(),
         }
@@ -42,7 +44,8 @@ impl SetCurves {
     /// # Errors
     /// The trace touches too many pages.
     pub fn feed(&mut self, events: &[Event]) -> Result<(), TooManyPages> {
-        self.decoder.decode(events, &mut self.decoded)?;
+        let wanted = Wanted { lookups: true, runs: false };
+        self.decoder.decode(events, wanted, &mut self.decoded, &mut self.runs)?;
         let pages = self.decoder.table().pages();
         for (range, control) in self.decoded.stretches() {
             for &lookup in &self.decoded.lookups[range] {

@@ -60,6 +60,11 @@ impl PagingRules {
         u32::from(self.frame_shift)
     }
 
+    /// Whether loads and stores of an address always see the same page.
+    pub fn data_alike(&self) -> bool {
+        self.pinned[1] == self.pinned[2] && self.outside[1] == self.outside[2]
+    }
+
     /// First address and log2 size of the page of `addr`; `None` when a block range translates it.
     pub(super) fn page(&self, class: usize, addr: u64) -> Option<(u64, u8)> {
         if self.outside[class].iter().any(|&(first, last)| first <= addr && addr <= last) {

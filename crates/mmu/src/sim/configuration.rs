@@ -187,7 +187,8 @@ impl Configuration {
     }
 
     /// What came out; call once.
-    pub(super) fn outcome(&mut self, decoder: &Decoder, references: u64, instructions: u64) -> Outcome {
+    pub(super) fn outcome(&mut self, decoder: &Decoder) -> Outcome {
+        let references = decoder.references();
         let mut lookups = [[0; 2]; 3];
         for (class, n) in decoder.counts().into_iter().enumerate() {
             if self.tlbs.serves(class) {
@@ -204,8 +205,8 @@ impl Configuration {
         let collected = self.collected.take();
         Outcome {
             name: std::mem::take(&mut self.name),
-            references,
-            instructions,
+            references: references.iter().sum(),
+            instructions: references[0],
             tlbs: self.tlbs.tlbs.iter().zip(&self.machine.tlbs).map(tlb).collect(),
             machine: self.machine.clone(),
             lookups,

@@ -1,5 +1,6 @@
 //! From trace records to lookups of numbered pages.
 
+use super::runs::Runs;
 use crate::event::{Event, Kind};
 use crate::page::{OUTSIDE, PageId, PageTable, TooManyPages};
 
@@ -42,6 +43,15 @@ impl Decoded {
     }
 }
 
+/// What [`Decoder::decode`] is to produce.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Single lookups, into a [`Decoded`].
+    pub lookups: bool,
+    /// Runs, into a [`Runs`].
+    pub runs: bool,
+}
+
 #[derive(Clone, Copy)]
 struct Last {
     frame: u64,
@@ -58,13 +68,52 @@ pub struct Decoder {
     last: [Last; 3],
     /// Lookups by class and by user (0) or kernel (1) page.
     counts: [[u64; 2]; 3],
-    outside: u64,
+    /// Pieces translated outside the TLBs, by class.
+    outside: [u64; 3],
+    /// Pieces beyond the first of accesses that straddle pages, by class.
+    extra: [u64; 3],
+    /// Whether loads and stores always see the same pages.
+    data_alike: bool,
+}
+
+/// Where lookups go.
+struct Sink<'a> {
+    wanted: Wanted,
+    lookups: &'a mut Decoded,
+    runs: &'a mut Runs,
+    /// Whether a repeat of a run's page needs no more than to be counted.
+    repeats: bool,
+}
+
+impl Sink<'_> {
+    #[inline]
+    fn lookup(&mut self, class: usize, last: Last) {
+        if self.wanted.lookups {
+            self.lookups.lookups.push(last.lookup);
+        }
+        if self.wanted.runs {
+            self.runs.push(usize::from(class != 0), last.lookup & PAGE_MASK, last.frame, last.kernel);
+        }
+    }
+
+    fn control(&mut self, control: Control) {
+        self.lookups.controls.push((self.lookups.lookups.len(), control));
+        self.runs.control(control);
+    }
 }
 
 impl Decoder {
     /// A decoder that numbers pages in `table`.
     pub fn new(table: PageTable) -> Self {
-        Decoder { shift: table.frame_shift(), table, last: [NOTHING; 3], counts: [[0; 2]; 3], outside: 0 }
+        Decoder {
+            shift: table.frame_shift(),
+            data_alike: table.rules().data_alike(),
+            table,
+            last: [NOTHING; 3],
+            counts: [[0; 2]; 3],
+            outside: [0; 3],
+            extra: [0; 3],
+        }
     }
 
     /// The pages seen so far.
@@ -79,87 +128,100 @@ impl Decoder {
 
     /// References translated outside the TLBs.
     pub fn outside(&self) -> u64 {
-        self.outside
+        self.outside.iter().sum()
     }
 
-    /// Decodes `events` into `out`, replacing its contents.
-    pub fn decode(&mut self, events: &[Event], out: &mut Decoded) -> Result<(), TooManyPages> {
-        out.lookups.clear();
-        out.controls.clear();
+    /// References decoded, by class; a modify is a load and a store.
+    pub fn references(&self) -> [u64; 3] {
+        std::array::from_fn(|c| self.counts[c][0] + self.counts[c][1] + self.outside[c] - self.extra[c])
+    }
+
+    /// Decodes `events`, replacing the contents of what is wanted.
+    pub fn decode(
+        &mut self,
+        events: &[Event],
+        wanted: Wanted,
+        lookups: &mut Decoded,
+        runs: &mut Runs,
+    ) -> Result<(), TooManyPages> {
+        lookups.lookups.clear();
+        lookups.controls.clear();
+        runs.clear();
+        let repeats = wanted.runs && !wanted.lookups && self.data_alike && self.shift > 0;
+        let mut sink = Sink { wanted, lookups, runs, repeats };
         for event in events {
             match event.kind {
-                Kind::Fetch => self.access(0, event, out)?,
-                Kind::Read => self.access(1, event, out)?,
-                Kind::Write => self.access(2, event, out)?,
+                Kind::Fetch => self.access(0, event, &mut sink)?,
+                Kind::Read => self.access(1, event, &mut sink)?,
+                Kind::Write => self.access(2, event, &mut sink)?,
                 Kind::Modify => {
-                    self.access(1, event, out)?;
-                    self.access(2, event, out)?;
+                    self.access(1, event, &mut sink)?;
+                    self.access(2, event, &mut sink)?;
                 }
-                Kind::AddressSpace => self.switch(event.addr as u32, out),
-                Kind::FlushAll => out.controls.push((out.lookups.len(), Control::FlushAll)),
-                Kind::FlushPage => {
-                    let pages = self.table.known(event.addr);
-                    out.controls.push((out.lookups.len(), Control::FlushPage(pages)));
-                }
-                Kind::Sync => out.controls.push((out.lookups.len(), Control::Sync)),
+                Kind::AddressSpace => self.switch(event.addr as u32, &mut sink),
+                Kind::FlushAll => sink.control(Control::FlushAll),
+                Kind::FlushPage => sink.control(Control::FlushPage(self.table.known(event.addr))),
+                Kind::Sync => sink.control(Control::Sync),
                 Kind::Phase | Kind::Task => {}
             }
         }
+        sink.runs.close();
         Ok(())
     }
 
-    fn switch(&mut self, space: u32, out: &mut Decoded) {
+    fn switch(&mut self, space: u32, sink: &mut Sink) {
         if space != self.table.space() {
             self.table.set_space(space);
             self.last = [NOTHING; 3];
-            out.controls.push((out.lookups.len(), Control::Switch));
+            sink.control(Control::Switch);
         }
     }
 
-    #[inline]
-    fn access(&mut self, class: usize, event: &Event, out: &mut Decoded) -> Result<(), TooManyPages> {
-        let last = self.last[class];
-        let end = event.addr.saturating_add(u64::from(event.size.max(1)) - 1);
-        if event.addr >> self.shift == last.frame && end >> self.shift == last.frame && last.lookup != OUTSIDE
+    #[inline(always)]
+    fn access(&mut self, class: usize, event: &Event, sink: &mut Sink) -> Result<(), TooManyPages> {
+        let frame = event.addr >> self.shift;
+        let in_frame =
+            (event.addr & ((1 << self.shift) - 1)) + u64::from(event.size.max(1)) <= 1 << self.shift;
+        if sink.repeats
+            && in_frame
+            && let Some(kernel) = sink.runs.repeat(usize::from(class != 0), frame)
         {
-            out.lookups.push(last.lookup);
-            self.counts[class][usize::from(last.kernel)] += 1;
+            self.counts[class][usize::from(kernel)] += 1;
             return Ok(());
         }
-        self.new_frame(class, event.addr, end, out)
+        let last = self.last[class];
+        if in_frame && frame == last.frame && last.lookup != OUTSIDE {
+            self.counts[class][usize::from(last.kernel)] += 1;
+            sink.lookup(class, last);
+            return Ok(());
+        }
+        self.new_frame(class, event, sink)
     }
 
-    fn new_frame(
-        &mut self,
-        class: usize,
-        addr: u64,
-        end: u64,
-        out: &mut Decoded,
-    ) -> Result<(), TooManyPages> {
-        let mut at = addr;
+    fn new_frame(&mut self, class: usize, event: &Event, sink: &mut Sink) -> Result<(), TooManyPages> {
+        let end = event.addr.saturating_add(u64::from(event.size.max(1)) - 1);
+        let mut at = event.addr;
         loop {
             let frame = at >> self.shift;
             let id = self.table.id(class, at)?;
-            if id == OUTSIDE {
-                self.outside += 1;
+            let next = if id == OUTSIDE {
+                self.outside[class] += 1;
                 self.last[class] = NOTHING;
                 // The next frame may be inside again.
-                let next = (frame + 1).checked_shl(self.shift).unwrap_or(0);
-                if next == 0 || next > end {
-                    return Ok(());
-                }
-                at = next;
-                continue;
-            }
-            let page = self.table.pages()[id as usize];
-            let lookup = (class as u32) << CLASS_SHIFT | id;
-            out.lookups.push(lookup);
-            self.counts[class][usize::from(page.kernel)] += 1;
-            self.last[class] = Last { frame, lookup, kernel: page.kernel };
-            if end <= page.last() {
+                (frame + 1).checked_shl(self.shift).unwrap_or(0)
+            } else {
+                let page = self.table.pages()[id as usize];
+                self.counts[class][usize::from(page.kernel)] += 1;
+                let lookup = (class as u32) << CLASS_SHIFT | id;
+                self.last[class] = Last { frame, lookup, kernel: page.kernel };
+                sink.lookup(class, self.last[class]);
+                page.last().wrapping_add(1)
+            };
+            if next == 0 || next > end {
                 return Ok(());
             }
-            at = page.last() + 1;
+            self.extra[class] += 1;
+            at = next;
         }
     }
 }

@@ -16,7 +16,7 @@ use thiserror::Error;
 
 pub use counts::{Breakdown, CAUSES, Cause};
 pub(crate) use decode::PAGE_MASK;
-pub use decode::{Control, Decoded, Decoder};
+pub use decode::{Control, Decoded, Decoder, Wanted};
 pub use outcome::{Explanation, Outcome, PageMisses, TlbOutcome};
 pub use runs::{Run, Runs};
 
@@ -78,8 +78,6 @@ struct Group {
 pub struct Simulation {
     groups: Vec<Group>,
     order: Vec<(usize, bool, usize)>,
-    references: u64,
-    instructions: u64,
     options: Options,
 }
 
@@ -108,24 +106,15 @@ impl Simulation {
             order.push((at, foresees, list.len()));
             list.push(Configuration::new(name, machine, &options));
         }
-        Ok(Simulation { groups, order, references: 0, instructions: 0, options })
+        Ok(Simulation { groups, order, options })
     }
 
     /// Simulates the next records of the stream.
     pub fn feed(&mut self, events: &[Event]) -> Result<(), SimulationError> {
-        for event in events {
-            self.references += event.references();
-            self.instructions += u64::from(event.kind == crate::event::Kind::Fetch);
-        }
         for group in &mut self.groups {
             group.feed(events)?;
         }
         Ok(())
-    }
-
-    /// References fed so far.
-    pub fn references(&self) -> u64 {
-        self.references
     }
 
     /// The results, in the order of the configurations.
@@ -133,11 +122,10 @@ impl Simulation {
         for group in &mut self.groups {
             group.finish(self.options.opt_limit)?;
         }
-        let (references, instructions) = (self.references, self.instructions);
         let outcome = |&(at, foresees, i): &(usize, bool, usize)| {
             let group: &mut Group = &mut self.groups[at];
             let list = if foresees { &mut group.foreseeing } else { &mut group.members };
-            list[i].outcome(&group.decoder, references, instructions)
+            list[i].outcome(&group.decoder)
         };
         Ok(self.order.iter().map(outcome).collect())
     }
@@ -145,17 +133,17 @@ impl Simulation {
 
 impl Group {
     fn feed(&mut self, events: &[Event]) -> Result<(), SimulationError> {
-        self.decoder.decode(events, &mut self.decoded)?;
-        let wants_runs = self.members.iter().any(|m| !m.needs_every_lookup());
-        if wants_runs || !self.foreseeing.is_empty() {
-            self.runs.compress(&self.decoded);
-        }
+        let wanted = Wanted {
+            lookups: self.members.iter().any(Configuration::needs_every_lookup),
+            runs: !self.foreseeing.is_empty() || self.members.iter().any(|m| !m.needs_every_lookup()),
+        };
+        self.decoder.decode(events, wanted, &mut self.decoded, &mut self.runs)?;
         let pages = self.decoder.table().pages();
         for member in &mut self.members {
             member.feed(&self.decoded, &self.runs, pages);
         }
         if !self.foreseeing.is_empty() {
-            self.recording.push(&self.decoded, &self.runs)?;
+            self.recording.push(&self.runs)?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::SimulationError;
 use super::configuration::Configuration;
-use super::decode::{Control, Decoded};
+use super::decode::Control;
 use super::runs::{Run, Runs};
 use crate::page::{Page, PageId};
 
@@ -25,7 +25,7 @@ impl Recording {
         Recording { steps: Vec::new(), limit }
     }
 
-    pub(super) fn push(&mut self, _chunk: &Decoded, runs: &Runs) -> Result<(), SimulationError> {
+    pub(super) fn push(&mut self, runs: &Runs) -> Result<(), SimulationError> {
         if self.steps.len() + runs.runs.len() + runs.controls.len() > self.limit {
             return Err(SimulationError::FutureTooLong { limit: self.limit });
         }

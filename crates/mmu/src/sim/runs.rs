@@ -6,7 +6,7 @@
 //! at two or three lookups of a run and takes the rest on trust. Only the order of the last touches and the
 //! number of alternations are kept.
 
-use super::decode::{CLASS_SHIFT, Control, Decoded, PAGE_MASK};
+use super::decode::Control;
 use crate::page::PageId;
 
 /// One run.
@@ -22,25 +22,93 @@ pub struct Run {
     pub first: u32,
 }
 
+/// No frame; frames are addresses shifted right.
+const NO_FRAME: u64 = u64::MAX;
+
 /// The runs of a chunk, between its controls.
-#[derive(Default)]
 pub struct Runs {
     /// All runs in order.
     pub runs: Vec<Run>,
     /// What happens before the run at an index.
     pub controls: Vec<(usize, Control)>,
+    /// The run being built, if its counts are not 0.
+    open: Run,
+    /// Side of the last lookup.
+    last: usize,
+    /// Frame last seen on each page of the open run.
+    frame: [u64; 2],
+    kernel: [bool; 2],
 }
 
+impl Default for Runs {
+    fn default() -> Self {
+        Runs {
+            runs: Vec::new(),
+            controls: Vec::new(),
+            open: EMPTY,
+            last: 0,
+            frame: [NO_FRAME; 2],
+            kernel: [false; 2],
+        }
+    }
+}
+
+const EMPTY: Run = Run { page: [PageId::MAX; 2], count: [0; 2], stretches: 0, first: 0 };
+
 impl Runs {
-    /// Compresses a chunk, replacing the contents.
-    pub fn compress(&mut self, chunk: &Decoded) {
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) {
+        self.close();
         self.runs.clear();
         self.controls.clear();
-        for (range, control) in chunk.stretches() {
-            compress(&chunk.lookups[range], &mut self.runs);
-            if let Some(control) = control {
-                self.controls.push((self.runs.len(), control));
-            }
+    }
+
+    /// Counts a lookup in `frame` if that is the frame last seen on this side of the open run; whether its page is
+    /// the kernel's.
+    #[inline(always)]
+    pub(super) fn repeat(&mut self, side: usize, frame: u64) -> Option<bool> {
+        if self.frame[side] != frame {
+            return None;
+        }
+        self.open.count[side] += 1;
+        self.open.stretches += u32::from(side != self.last);
+        self.last = side;
+        Some(self.kernel[side])
+    }
+
+    /// Adds a lookup.
+    #[inline]
+    pub(super) fn push(&mut self, side: usize, page: PageId, frame: u64, kernel: bool) {
+        let open = &mut self.open;
+        if open.page[side] != page && open.count[side] > 0 {
+            self.close();
+        }
+        let open = &mut self.open;
+        if open.stretches == 0 {
+            open.first = side as u32;
+            open.stretches = 1;
+        } else {
+            open.stretches += u32::from(side != self.last);
+        }
+        open.page[side] = page;
+        open.count[side] += 1;
+        self.last = side;
+        self.frame[side] = frame;
+        self.kernel[side] = kernel;
+    }
+
+    /// Notes what happens now.
+    pub(super) fn control(&mut self, control: Control) {
+        self.close();
+        self.controls.push((self.runs.len(), control));
+    }
+
+    /// Ends the open run.
+    pub(super) fn close(&mut self) {
+        if self.open.stretches > 0 {
+            self.runs.push(self.open);
+            self.open = EMPTY;
+            self.frame = [NO_FRAME; 2];
         }
     }
 
@@ -56,45 +124,26 @@ impl Runs {
     }
 }
 
-fn compress(lookups: &[u32], out: &mut Vec<Run>) {
-    let Some(&start) = lookups.first() else { return };
-    let side = |lookup: u32| usize::from(lookup >> CLASS_SHIFT != 0);
-    let begin = |lookup: u32| {
-        let mut run = Run { page: [PageId::MAX; 2], count: [0; 2], stretches: 1, first: side(lookup) as u32 };
-        run.page[side(lookup)] = lookup & PAGE_MASK;
-        run.count[side(lookup)] = 1;
-        run
-    };
-    let mut run = begin(start);
-    let mut last = side(start);
-    for &lookup in &lookups[1..] {
-        let s = side(lookup);
-        let page = lookup & PAGE_MASK;
-        if run.page[s] == page || run.count[s] == 0 {
-            run.page[s] = page;
-            run.count[s] += 1;
-            run.stretches += u32::from(s != last);
-        } else {
-            out.push(run);
-            run = begin(lookup);
-        }
-        last = s;
-    }
-    out.push(run);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn keeps_order_and_numbers() {
-        let data = 1 << CLASS_SHIFT;
-        let chunk = Decoded { lookups: vec![5, 5, data | 7, 5, data | 7, data | 8, 5], controls: vec![] };
         let mut runs = Runs::default();
-        runs.compress(&chunk);
+        for (side, page) in [(0, 5), (0, 5), (1, 7), (0, 5)] {
+            runs.push(side, page, u64::from(page), false);
+        }
+        assert_eq!(runs.repeat(1, 7), Some(false));
+        assert_eq!(runs.repeat(1, 8), None);
+        runs.push(1, 8, 8, true);
+        // The instruction page is the same, but not known to the new run yet.
+        assert_eq!(runs.repeat(0, 5), None);
+        runs.push(0, 5, 5, false);
+        runs.control(Control::Sync);
         let first = Run { page: [5, 7], count: [3, 2], stretches: 4, first: 0 };
         let second = Run { page: [5, 8], count: [1, 1], stretches: 2, first: 1 };
         assert_eq!(runs.runs, [first, second]);
+        assert_eq!(runs.controls, [(2, Control::Sync)]);
     }
 }
