@@ -9,6 +9,7 @@ use std::os::unix::net::UnixStream;
 use harness::prelude::*;
 
 use super::transfer;
+use crate::ipc::pipe::pipe;
 use crate::net::send_on_request;
 
 /// Bytes of a message.
@@ -30,10 +31,6 @@ fn family(name: &'static str, through: &str, open: fn() -> Result<Ends, Stop>) -
 }
 
 fn pipes() -> Result<Ends, Stop> {
-    let pipe = || {
-        rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-            .map_err(|e| Stop::unavailable("a pipe", &e.into()))
-    };
     let ((data, to_data), (requests, to_requests)) = (pipe()?, pipe()?);
     Ok([(data, to_requests), (requests, to_data)])
 }

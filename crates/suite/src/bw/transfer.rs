@@ -6,18 +6,14 @@
 //! Proof: exactly the bytes asked for arrive, and the last message is what the sender sends, byte for byte.
 
 use std::io;
-use std::time::Duration;
 
 use harness::prelude::*;
 
-use crate::net::service_pattern;
+use crate::net::{PATIENCE, service_pattern};
 
 /// Bytes of a sample, and messages where these are fewer bytes.
 const SAMPLE_BYTES: usize = 4 << 20;
 const SAMPLE_MESSAGES: usize = 4096;
-/// A `read` waits no longer than this where the descriptor has a time limit.
-pub const PATIENCE: Duration = crate::net::PATIENCE;
-
 /// Declares a bandwidth.
 pub fn declared(name: &str, doc: impl Into<String>) -> Declared {
     bandwidth(name, "byte", doc)

@@ -17,6 +17,9 @@ use super::netstat::Netstat;
 use super::service;
 use super::socket::{self, Address, Socket};
 
+/// Bytes of `sun_path` (unix(7)): a path must be shorter.
+const LONGEST_PATH: usize = 108;
+
 /// Over TCP.
 pub fn tcp(place: Place) -> Benchmark {
     super::benchmark(place, "tcp_connect", "connection", "socket, connect and close over TCP", run_tcp)
@@ -57,11 +60,14 @@ fn run_tcp(bench: &mut Bench, place: Place, metric: &str) -> Result<(), Stop> {
 }
 
 fn run_unix(bench: &mut Bench) -> Result<(), Stop> {
-    // The working directory is the test directory, whose own path may be too long for a socket address.
-    let path = std::path::Path::new("connect.socket");
+    let mut path = bench.job().scratch.join("connect.socket");
+    if path.as_os_str().len() >= LONGEST_PATH {
+        // The worker's working directory is the test directory.
+        path = "connect.socket".into();
+    }
     let listener =
-        UnixListener::bind(path).map_err(|e| Stop::unavailable("a socket in the test directory", &e))?;
-    let address = Address::unix(path).map_err(|e| Stop::fail(e.to_string()))?;
+        UnixListener::bind(&path).map_err(|e| Stop::unavailable("a socket in the test directory", &e))?;
+    let address = Address::unix(&path).map_err(|e| Stop::fail(e.to_string()))?;
     let mut ends = Some(UnixStream::pair().map_err(|e| Stop::unavailable("socketpair(AF_UNIX)", &e))?);
     let _server = Peer::spawn(bench.peer_cpu(), || match ends.take() {
         Some((_, theirs)) => {

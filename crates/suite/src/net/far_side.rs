@@ -1,6 +1,6 @@
 //! The timed side's view of the far side: where it is, how to reach it, and what a failure means.
 
-use std::io::{self, Read};
+use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -116,7 +116,7 @@ impl FarSide {
         let open = || {
             let mut stream = TcpStream::connect_timeout(&service.address, PATIENCE)?;
             socket::set_patience(&stream, PATIENCE)?;
-            io::Write::write_all(&mut stream, &service.key)?;
+            stream.write_all(&service.key)?;
             Ok(stream)
         };
         open().map_err(|e| self.failed("connecting", &e))
@@ -184,12 +184,6 @@ fn key_from_hex(text: &str) -> Option<Key> {
         *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
     }
     Some(key)
-}
-
-/// Reads exactly `buffer`.
-#[inline]
-pub fn read_whole(stream: &mut TcpStream, buffer: &mut [u8]) -> io::Result<()> {
-    stream.read_exact(buffer)
 }
 
 /// Requests and replies by datagrams. A lost one is asked for again, and the wait is part of its sample.

@@ -103,15 +103,18 @@ impl PeerServer {
             }
             match self.listener.accept() {
                 Ok((stream, from)) => {
-                    let (counts, token) = (Arc::clone(&counts), Arc::clone(&token));
-                    if counts.at_the_door.fetch_add(1, Ordering::AcqRel) >= MOST_AT_THE_DOOR {
-                        counts.at_the_door.fetch_sub(1, Ordering::AcqRel);
-                        continue;
+                    if counts.at_the_door.fetch_add(1, Ordering::AcqRel) < MOST_AT_THE_DOOR {
+                        let (visitors, token, most) =
+                            (Arc::clone(&counts), Arc::clone(&token), self.limits.sessions);
+                        let visit = move || {
+                            log(&format!("{from}: {}", receive(stream, from, &token, most, &visitors)))
+                        };
+                        if std::thread::Builder::new().spawn(visit).is_ok() {
+                            continue;
+                        }
                     }
-                    let most = self.limits.sessions;
-                    std::thread::Builder::new().spawn(move || {
-                        log(&format!("{from}: {}", receive(stream, from, &token, most, &counts)))
-                    })?;
+                    // Turned away: too many at the door, or no thread to be had.
+                    counts.at_the_door.fetch_sub(1, Ordering::AcqRel);
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 // The client is gone already, or descriptors are short for a moment.

@@ -7,9 +7,11 @@
 //! turns a slow reply into a failure.
 //! Proof: every reply carries its call's transaction number, status 0 and the argument plus one.
 
+use std::io::{Read, Write};
+
 use harness::prelude::*;
 
-use super::far_side::{Datagrams, FarSide, Place, read_whole};
+use super::far_side::{Datagrams, FarSide, Place};
 use super::service::Answer;
 
 /// Procedure that adds one to a byte.
@@ -31,7 +33,7 @@ pub fn benchmarks(place: Place) -> [Benchmark; 2] {
 
 /// The server's part.
 pub const ANSWER: Answer = Answer {
-    is_whole: |request| matches!(*request, [a, b, c, d, ..] if request.len() >= 4 + u32::from_be_bytes([a, b, c, d]) as usize),
+    is_whole: |request| matches!(*request, [a, b, c, d, ..] if request.len() - 4 >= u32::from_be_bytes([a, b, c, d]) as usize),
     reply: |buffer, length| {
         let procedure = word(buffer, 8);
         let (status, results) = match procedure {
@@ -96,8 +98,9 @@ fn run_tcp(bench: &mut Bench, place: Place, metric: &str) -> Result<(), Stop> {
             (0..iterations).try_for_each(|_| {
                 transaction = transaction.wrapping_add(1);
                 let mut reply = [0; 13];
-                std::io::Write::write_all(&mut stream, &call(transaction))
-                    .and_then(|()| read_whole(&mut stream, &mut reply))
+                stream
+                    .write_all(&call(transaction))
+                    .and_then(|()| stream.read_exact(&mut reply))
                     .map_err(|e| far.failed("the call", &e))?;
                 check(is_reply(&reply, transaction), "a reply is not that of its call")
             })

@@ -135,10 +135,9 @@ impl Session<'_> {
             match socket.recv_from(&mut buffer) {
                 Ok((n, from)) if from.ip() == self.client && is(&buffer[..n], BEGIN) => break from,
                 Ok(_) => {}
-                Err(error) if is_timeout(&error) => {}
+                Err(error) if is_timeout(&error) => waits += 1,
                 Err(error) => return Err(error),
             }
-            waits += 1;
             if self.is_over(waits) {
                 return Ok(());
             }

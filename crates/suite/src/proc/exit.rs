@@ -12,6 +12,7 @@ use harness::prelude::*;
 
 use super::child;
 use super::resident::{Resident, page_bytes};
+use crate::ipc::pipe::pipe;
 
 /// The benchmark of one size.
 pub fn benchmark(size: &'static str, bytes: u64) -> Benchmark {
@@ -41,8 +42,8 @@ fn run(bench: &mut Bench, name: &str, bytes: u64) -> Result<(), Stop> {
     bench.note(name, "page_bytes", page_bytes());
     bench.note(name, "huge_pages", "off");
     bench.measure(name, |_, timer| {
-        let (mut filled, filled_by_child) = pipe()?;
-        let (wait_for_go, mut go) = pipe()?;
+        let files = || pipe().map(|(read, write)| (File::from(read), File::from(write)));
+        let ((mut filled, filled_by_child), (wait_for_go, mut go)) = (files()?, files()?);
         let child = Peer::spawn(cpu, || fill_and_exit(bytes, filled_by_child, wait_for_go))?;
         let mut pages = [0; 8];
         filled
@@ -63,11 +64,4 @@ fn fill_and_exit(bytes: u64, mut filled: File, mut go: File) -> Result<(), Stop>
     filled.write_all(&memory.pages().to_ne_bytes()).map_err(failed)?;
     go.read_exact(&mut [0]).map_err(failed)?;
     child::exit(0)
-}
-
-/// A pipe's reading and writing end.
-fn pipe() -> Result<(File, File), Stop> {
-    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-        .map_err(|e| Stop::unavailable("a pipe", &e.into()))?;
-    Ok((File::from(read), File::from(write)))
 }

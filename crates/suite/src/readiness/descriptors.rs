@@ -18,6 +18,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use crate::ipc::pipe::pipe;
 use crate::net::socket::reset_on_close;
 
 /// How many descriptors each call is asked about: LMbench's sizes.
@@ -159,8 +160,8 @@ fn sockets(bench: &Bench, count: usize) -> Result<(Vec<OwnedFd>, FarEnds), Stop>
     let failed = |e: std::io::Error| Stop::skip(format!("TCP over loopback: {e}"));
     let listener = TcpListener::bind("127.0.0.1:0").map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    let (orders, tell) = pipe()?;
-    let (accepted, report) = pipe()?;
+    let files = || pipe().map(|(read, write)| (File::from(read), File::from(write)));
+    let ((orders, tell), (accepted, report)) = (files()?, files()?);
     let holder = Peer::spawn(bench.job().cpus.first().copied(), || hold(&listener, count, orders, report))?;
     let mut fds = Vec::with_capacity(count);
     for _ in 0..count {
@@ -189,11 +190,4 @@ fn hold(listener: &TcpListener, count: usize, mut orders: File, mut report: File
         told.ok_or_else(|| Stop::fail("no such connection"))?.write_all(&[1]).map_err(failed)?;
     }
     Ok(())
-}
-
-/// A pipe's reading and writing end.
-fn pipe() -> Result<(File, File), Stop> {
-    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-        .map_err(|e| Stop::unavailable("a pipe", &e.into()))?;
-    Ok((File::from(read), File::from(write)))
 }
