@@ -76,6 +76,16 @@ impl Coordinator {
         self.janitor.undo(command);
     }
 
+    /// The janitor: a child of ours that must outlive whatever is measured.
+    pub fn janitor_pid(&self) -> i32 {
+        self.janitor.pid()
+    }
+
+    /// Has the janitor kill this process group when we are gone; 0 for none.
+    pub fn guard_group(&mut self, group: i32) {
+        self.janitor.worker_group(group, 1);
+    }
+
     /// Runs workers of another binary of this program (`ab --a-bin`).
     pub fn set_program(&mut self, program: impl Into<OsString>) {
         self.program = program.into();

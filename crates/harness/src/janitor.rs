@@ -34,6 +34,11 @@ impl Janitor {
         Ok(Janitor { pid, tell: Some(File::from(write)) })
     }
 
+    /// Its process id.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
     /// Tells it the process group of the workers now running, 0 when none is, and how many there are.
     pub fn worker_group(&mut self, group: i32, copies: u32) {
         if let Some(tell) = &mut self.tell {

@@ -117,7 +117,7 @@ impl TinyProgram {
 }
 
 /// An ELF64 executable with one read-execute segment (and a non-executable stack) around `code`.
-fn image(code: &[u8], machine: u16) -> Vec<u8> {
+pub(crate) fn image(code: &[u8], machine: u16) -> Vec<u8> {
     const BASE: u64 = 0x40_0000;
     const HEADERS: u64 = 64 + 2 * 56;
     let size = HEADERS + code.len() as u64;

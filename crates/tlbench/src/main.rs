@@ -12,6 +12,7 @@ mod interleave;
 mod measure;
 mod output;
 mod select;
+mod stat;
 mod state;
 mod terminal;
 mod verdict;
@@ -22,6 +23,9 @@ fn main() -> ExitCode {
     // Workers start here, before any argument is parsed: their start-up is part of every invocation.
     if std::env::args_os().nth(1).is_some_and(|a| a == harness::worker::SUBCOMMAND) {
         return cmd::worker::run();
+    }
+    if let Some(outcome) = cmd::exec_chain::in_chain() {
+        return exit::code(outcome);
     }
     exit::code(cli::run())
 }

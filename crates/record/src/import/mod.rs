@@ -26,6 +26,7 @@ use std::path::PathBuf;
 use crate::Record;
 
 pub use input::Source;
+pub use perf::direction as perf_event_direction;
 
 /// The formats read, as listed when a file holds none of them.
 pub const FORMATS: &str = "tlbench records; LMbench result files and summary tables (also inside mails); \

@@ -66,7 +66,9 @@ impl From {
             gathered = gather(&inputs::read(&self.files, &runs)?.0, &rules);
         }
         gathered.notes.extend(notes);
-        let pairs = self.pairs(&gathered)?;
+        // The plan of an interleaved run names its base first, and so does the table.
+        let planned = matches!(&records[..], [one] if one.record.header.plan.controlled_order);
+        let pairs = self.pairs(&gathered, planned)?;
         if gathered.table.metrics.is_empty() {
             bail!("no metric is left to compare; check --only");
         }
@@ -94,9 +96,10 @@ impl From {
         }
     }
 
-    fn pairs(&self, gathered: &Gathered) -> anyhow::Result<Vec<(usize, usize)>> {
+    fn pairs(&self, gathered: &Gathered, planned: bool) -> anyhow::Result<Vec<(usize, usize)>> {
         let names: Vec<&str> = gathered.table.configurations.iter().map(|c| c.name.as_str()).collect();
         let base = match &self.base {
+            None if planned => 0,
             None => default_base(&names, gathered.table.layout.controlled()),
             Some(wanted) => find(&names, wanted)
                 .with_context(|| format!("no configuration {wanted}; there are: {}", names.join(", ")))?,

@@ -59,7 +59,7 @@ fn unit(word: &str) -> Unit {
 }
 
 /// Which way is good, for events whose meaning does not depend on the machine; unknown ones have no direction.
-pub(super) fn direction(event: &str) -> Direction {
+pub fn direction(event: &str) -> Direction {
     let bare = event.split(':').next().unwrap_or(event);
     const SMALLER: [&str; 17] = [
         "elapsed",
@@ -83,6 +83,7 @@ pub(super) fn direction(event: &str) -> Direction {
     let known = SMALLER.contains(&bare)
         || bare.ends_with("-misses")
         || bare.ends_with("-faults")
+        || bare.ends_with("-walk-cycles")
         || bare.starts_with("stalled-cycles-");
     if known { Direction::Smaller } else { Direction::None }
 }

@@ -1,0 +1,93 @@
+//! Commands under the launcher. Signal handlers and the reaping of orphans belong to a whole process, so one test does
+//! all in turn.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use harness::{Clock, Finished, Launcher, Order, RunEnd, Signals, Watch, find_program};
+
+struct Bench {
+    launcher: Launcher,
+    clock: Clock,
+    signals: Signals,
+}
+
+impl Bench {
+    fn run(&self, words: &[&str], limit: Option<Duration>) -> (Finished, Vec<u8>) {
+        let arguments: Vec<OsString> = words.iter().map(OsString::from).collect();
+        let program = find_program(&arguments[0], None).unwrap_or_else(|_| words[0].into());
+        self.execute(&program, &arguments, limit)
+    }
+
+    fn execute(
+        &self,
+        program: &Path,
+        arguments: &[OsString],
+        limit: Option<Duration>,
+    ) -> (Finished, Vec<u8>) {
+        let order = Order {
+            program,
+            arguments,
+            environment: &[("ADDED".into(), "yes".into())],
+            directory: Some(Path::new("/")),
+            stdin: Stdio::null(),
+            stdout: Stdio::piped(),
+            stderr: Stdio::piped(),
+            own_group: true,
+        };
+        let held = self.launcher.hold(order).unwrap();
+        assert!(held.pid() > 0 && held.group().is_some());
+        let watch =
+            Watch { clock: &self.clock, signals: &self.signals, heed_interrupts: true, limit, keep: &[] };
+        let mut output = Vec::new();
+        let finished = held.run(&watch, &mut |piece| output.extend_from_slice(piece)).unwrap();
+        (finished, output)
+    }
+}
+
+#[test]
+fn commands_are_held_released_waited_for_and_cleaned_up_after() {
+    let scratch = tempfile::tempdir().unwrap();
+    // SAFETY: prctl with an integer argument: orphans are handed to this process.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+    let bench = Bench {
+        launcher: Launcher::new(scratch.path()).unwrap(),
+        clock: Clock::calibrate(None),
+        signals: Signals::install().unwrap(),
+    };
+
+    let (finished, output) = bench.run(&["sh", "-c", "echo $ADDED; pwd; echo oops >&2; exit 3"], None);
+    assert_eq!((finished.end, finished.left_behind), (RunEnd::Exited(3), 0));
+    assert_eq!(String::from_utf8_lossy(&output), "yes\n/\n");
+    assert_eq!(finished.complaint, b"oops\n");
+    assert!(finished.wall_ns > 0.0 && finished.usage.minor_faults > 0);
+
+    // A test process is larger than `true`; its size must not be handed on.
+    let ballast = vec![1u8; 64 << 20];
+    let (finished, _) = bench.run(&["true"], None);
+    assert!(finished.usage.max_rss_bytes < 16 << 20, "{}", finished.usage.max_rss_bytes);
+    assert!(ballast.iter().all(|byte| *byte == 1));
+
+    let (finished, _) = bench.run(&["sh", "-c", "kill -KILL $$"], None);
+    assert_eq!(finished.end, RunEnd::Killed(libc::SIGKILL));
+    let (finished, _) = bench.run(&["sleep", "1000"], Some(Duration::from_millis(50)));
+    assert_eq!(finished.end, RunEnd::TimedOut);
+    let (finished, _) = bench.run(&["sh", "-c", "setsid sleep 1000 & sleep 1000 & sleep 0.2"], None);
+    assert_eq!(finished.end, RunEnd::Exited(0));
+    assert!(finished.left_behind >= 1, "{}", finished.left_behind);
+    // SAFETY: asks only whether there are children.
+    assert_eq!(unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) }, -1, "no child is left");
+
+    let text = scratch.path().join("text");
+    std::fs::write(&text, "no program").unwrap();
+    std::fs::set_permissions(&text, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let (finished, _) = bench.execute(&text, &["text".into()], None);
+    assert_eq!(finished.end, RunEnd::NotExecuted(libc::ENOEXEC));
+    // Exit status 127 of the command itself is no failed exec.
+    let (finished, _) = bench.run(&["sh", "-c", "exit 127"], None);
+    assert_eq!(finished.end, RunEnd::Exited(127));
+    assert!(find_program("/".as_ref(), None).is_err());
+    assert!(find_program("no-such-command-here".as_ref(), None).is_err());
+}
