@@ -10,6 +10,7 @@ mod fs;
 mod futex;
 mod ipc;
 mod layers;
+mod memory;
 pub mod net;
 mod ns;
 mod ops;
@@ -63,5 +64,6 @@ pub fn sections() -> Vec<Section> {
         Section { title: "Arithmetic (controls)", benchmarks: ops::benchmarks() },
         Section { title: "Network to another host", benchmarks: net::remote_benchmarks() },
         Section { title: "Bandwidth to another host", benchmarks: bw::remote_benchmarks() },
+        Section { title: "Memory and TLB", benchmarks: memory::benchmarks() },
     ]
 }

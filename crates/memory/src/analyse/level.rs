@@ -1,0 +1,196 @@
+//! Levels of one structure: entries with an interval, miss penalty, confidence.
+
+use serde::Serialize;
+
+use crate::curve::{Curve, Point};
+use crate::recording::median;
+
+use super::knee::{Knee, Step, departure, fit};
+use super::plateau::{Plateau, plateaus};
+use super::replacement::Replacement;
+
+/// How sure a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Confidence {
+    /// No number can be stated; the reason says why.
+    #[serde(rename = "not resolved")]
+    NotResolved,
+    /// One method only, or the rounds disagree.
+    #[serde(rename = "low")]
+    Low,
+    /// The pair of plateaus was found in at least two thirds of the rounds.
+    #[serde(rename = "medium")]
+    Medium,
+    /// All rounds and a clean stride series agree.
+    #[serde(rename = "high")]
+    High,
+}
+
+/// One level of translation caching as a curve shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Level {
+    /// Entries, `None` when not resolved.
+    pub entries: Option<u32>,
+    /// Fewest and most entries the rounds allow.
+    pub interval: Option<(u32, u32)>,
+    /// Pages between which a miss of this level still hits the next one.
+    pub next_plateau: Option<(u32, u32)>,
+    /// Cycles a miss of this level adds when the next level hits.
+    pub penalty_cycles: Option<f64>,
+    /// How sure.
+    pub confidence: Confidence,
+    /// Why not surer.
+    pub reason: Option<String>,
+}
+
+/// A point this far up the step of the first level has misses; one page too many in a table of 16 sets shows 7 %.
+const FIRST_THRESHOLD: f64 = 0.05;
+
+/// A step must exceed this many times the spread between rounds.
+const NOISE_FACTOR: f64 = 3.0;
+
+/// The grid every curve is first sampled on: four points per octave from `first` to `last` pages.
+pub fn grid(first: u32, last: u32) -> Vec<u32> {
+    let mut pages = Vec::new();
+    let mut exponent = 0;
+    loop {
+        let next = (f64::from(first) * 2f64.powf(f64::from(exponent) / 4.0)).round() as u32;
+        if next > last {
+            return pages;
+        }
+        if pages.last() != Some(&next) {
+            pages.push(next);
+        }
+        exponent += 1;
+    }
+}
+
+/// The plateaus of the grid points of a curve.
+pub fn grid_plateaus(curve: &Curve) -> (Curve, Vec<Plateau>) {
+    let last = curve.points.last().map_or(0, |p| p.pages);
+    let wanted = grid(4, last);
+    let points: Vec<Point> =
+        curve.points.iter().filter(|p| wanted.binary_search(&p.pages).is_ok()).cloned().collect();
+    let grid = Curve { points };
+    let found = plateaus(&grid);
+    (grid, found)
+}
+
+/// Finds up to `most` levels in a curve.
+pub fn levels(curve: &Curve, most: usize) -> Vec<Level> {
+    let (coarse, plateaus) = grid_plateaus(curve);
+    let noise = plateau_noise(&coarse, &plateaus);
+    let mut found = Vec::new();
+    for (at, pair) in plateaus.windows(2).take(most).enumerate() {
+        found.push(level(curve, &coarse, pair, at, noise));
+    }
+    if found.is_empty() {
+        let cause = match plateaus.len() {
+            0 => "the curve has no flat part: too noisy or too few pages",
+            _ => "the curve is flat: every page count tried fits, or the noise hides the step",
+        };
+        found.push(Level {
+            entries: None,
+            interval: None,
+            next_plateau: None,
+            penalty_cycles: None,
+            confidence: Confidence::NotResolved,
+            reason: Some(cause.into()),
+        });
+    }
+    found
+}
+
+fn level(curve: &Curve, coarse: &Curve, pair: &[Plateau], at: usize, noise: f64) -> Level {
+    let penalty = pair[1].cycles - pair[0].cycles;
+    let mut level = Level {
+        entries: None,
+        interval: None,
+        next_plateau: Some((pair[1].first, pair[1].last)),
+        penalty_cycles: (penalty > 0.0).then_some(penalty),
+        confidence: Confidence::NotResolved,
+        reason: None,
+    };
+    let Some(step) = Step::between(coarse, &pair[0], &pair[1]) else {
+        level.reason = Some("the curve falls where it should rise".into());
+        return level;
+    };
+    if penalty < NOISE_FACTOR * noise * pair[0].cycles {
+        level.reason = Some(format!(
+            "disturbed: the step of {penalty:.1} cycles is within {NOISE_FACTOR} times the noise of {:.1}",
+            noise * pair[0].cycles
+        ));
+        return level;
+    }
+    let whole = fit(curve, &step, None);
+    let Some(entries) = entries(curve, &step, at, whole) else {
+        level.reason = Some("no cut between the two plateaus".into());
+        return level;
+    };
+    let rounds = curve.complete_rounds((0.6 * step.half) as u32, (1.3 * step.half) as u32);
+    let by_round: Vec<f64> =
+        (0..rounds).filter_map(|round| of_round(&curve.round(round), &step, at, whole)).collect();
+    let near = |value: &&f64| (**value / entries - 1.0).abs() < 0.1;
+    let agreeing = by_round.iter().filter(near).count();
+    if agreeing < 2 || agreeing * 3 < rounds {
+        let low = by_round.iter().copied().fold(entries, f64::min);
+        let high = by_round.iter().copied().fold(entries, f64::max);
+        level.reason = Some(format!(
+            "disturbed: {agreeing} of {rounds} rounds agree within 10 % ({low:.0} to {high:.0} entries)"
+        ));
+        return level;
+    }
+    level.entries = Some(entries.round() as u32);
+    // The rounds that agree span the interval; the others are what `agreeing` counted out.
+    let kept: Vec<f64> = by_round.iter().filter(near).copied().collect();
+    let least = kept.iter().copied().fold(entries, f64::min);
+    let most = kept.iter().copied().fold(entries, f64::max);
+    level.interval = Some((least.floor() as u32, most.ceil() as u32));
+    level.confidence = if agreeing * 3 >= rounds * 2 { Confidence::Medium } else { Confidence::Low };
+    if level.confidence == Confidence::Low {
+        level.reason = Some(format!("{agreeing} of {rounds} rounds agree"));
+    }
+    level
+}
+
+/// Entries as one round alone shows them, by the shape that all rounds together have.
+fn of_round(curve: &Curve, step: &Step, at: usize, whole: Option<Knee>) -> Option<f64> {
+    let shape = whole.and_then(|knee| knee.shape);
+    let needed = at > 0 || shape == Some(Replacement::Split);
+    entries(curve, step, at, if needed { fit(curve, step, shape) } else { None })
+}
+
+/// How far up the step, as fitted, a point of a later level has misses: its table has many sets, so one page too many
+/// does not show yet.
+const LATER_THRESHOLD: f64 = 0.1;
+
+/// Entries of the table that is full at `step`: the last page count without misses, unless the shape of the rise says
+/// that misses begin before the table is full (two halves) or stay rare when it is (random victims). A small step is
+/// taken as it is, a later one with the plateaus fitted next to the knee.
+fn entries(curve: &Curve, step: &Step, at: usize, fitted: Option<Knee>) -> Option<f64> {
+    let window: Vec<&Point> = curve.between((0.5 * step.half) as u32, (1.7 * step.half) as u32).collect();
+    let cut = |step: &Step, threshold| {
+        let (below, above) = departure(&window, step, threshold)?;
+        Some(f64::from(below + above - 1) / 2.0)
+    };
+    match fitted {
+        Some(Knee { entries, shape: Some(Replacement::Split), misfit, .. }) if misfit < 0.06 => Some(entries),
+        Some(Knee { entries, shape: Some(Replacement::Random), misfit, .. }) if at > 0 && misfit < 0.06 => {
+            Some(entries)
+        }
+        Some(knee) if at > 0 && knee.misfit < 0.15 => cut(&knee.step, LATER_THRESHOLD),
+        _ if at == 0 => cut(step, FIRST_THRESHOLD),
+        _ => cut(step, 0.15),
+    }
+}
+
+/// How far the rounds of a plateau point usually lie above the best one, as a share: the median over plateau points.
+pub fn plateau_noise(coarse: &Curve, plateaus: &[Plateau]) -> f64 {
+    let spreads: Vec<f64> = plateaus
+        .iter()
+        .flat_map(|plateau| coarse.between(plateau.first, plateau.last))
+        .filter(|p| p.rounds.len() > 1)
+        .map(|p| median(&p.rounds) / p.p10 - 1.0)
+        .collect();
+    if spreads.is_empty() { 0.0 } else { median(&spreads) }
+}

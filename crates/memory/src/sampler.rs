@@ -1,0 +1,170 @@
+//! How a point is sampled: chunks, their number, the core clock beside them, and real-time bursts when asked for.
+
+use std::time::{Duration, Instant};
+
+use harness::Clock;
+
+use crate::kernel::{MULTIPLY_CYCLES, multiply_chain};
+use crate::recording::{Batch, Request};
+
+/// Fewest accesses in a chunk.
+const CHUNK: usize = 1024;
+/// Time spent per batch, and at most.
+const SPEND: Duration = Duration::from_micros(500);
+const MOST: Duration = Duration::from_millis(50);
+/// Fewest and most chunks of a batch.
+const FEWEST_CHUNKS: usize = 5;
+const MOST_CHUNKS: usize = 100;
+/// A batch beside which the core clock moved by more than this share is taken again, this often.
+const CLOCK_MOVED: f64 = 0.02;
+const RETRIES: u32 = 2;
+/// Longest time at real-time priority in one go.
+const BURST: Duration = Duration::from_millis(20);
+
+/// Takes batches.
+#[derive(Clone, Debug)]
+pub struct Sampler {
+    /// The clock.
+    pub clock: Clock,
+    /// Real-time priority in bursts.
+    pub real_time: bool,
+    /// Batches dropped because the core clock moved.
+    pub dropped: u32,
+}
+
+impl Sampler {
+    /// A sampler at normal priority.
+    pub fn new(clock: Clock) -> Self {
+        Sampler { clock, real_time: false, dropped: 0 }
+    }
+
+    /// One core clock cycle now, ns: the shortest of three short multiply chains.
+    pub fn cycle_ns(&self) -> f64 {
+        const ROUNDS: u64 = 250;
+        let shortest = (0..3)
+            .map(|_| {
+                let start = self.clock.stamp();
+                multiply_chain(ROUNDS);
+                self.clock.stamp().saturating_sub(start)
+            })
+            .min()
+            .unwrap_or(0);
+        (self.clock.ns(shortest) - self.clock.cost_ns).max(1.0) / (ROUNDS * 8) as f64 / MULTIPLY_CYCLES
+    }
+
+    /// Times chunks of `pass`, which makes `per_pass` accesses per call. One pass warms up. Chunks are of whole passes
+    /// and at least 1024 accesses; a batch is about half a millisecond of them, at least five, at most 50 ms.
+    pub fn batch(&mut self, request: Request, round: u32, per_pass: usize, mut pass: impl FnMut()) -> Batch {
+        let mut tries = 0;
+        loop {
+            let before = self.cycle_ns();
+            let mut batch = self.chunks(request, round, per_pass, &mut pass);
+            let after = self.cycle_ns();
+            batch.cycle_ns = before.min(after);
+            let moved = (before / after - 1.0).abs() > CLOCK_MOVED;
+            if !moved || tries == RETRIES {
+                return batch;
+            }
+            tries += 1;
+            self.dropped += 1;
+        }
+    }
+
+    fn chunks(&self, request: Request, round: u32, per_pass: usize, pass: &mut impl FnMut()) -> Batch {
+        let burst = self.real_time.then(Burst::start).flatten();
+        let started = Instant::now();
+        pass();
+        let mut passes = CHUNK.div_ceil(per_pass.max(1));
+        let warm = self.clock.stamp();
+        for _ in 0..passes {
+            pass();
+        }
+        let once = self.clock.ns(self.clock.stamp().saturating_sub(warm)).max(1.0);
+        // Longer chunks rather than more of them where a chunk is short.
+        let stretch = SPEND.as_nanos() as f64 / once / MOST_CHUNKS as f64;
+        passes *= stretch.floor().max(1.0) as usize;
+        let accesses = passes * per_pass;
+        let switches = involuntary_switches();
+        let limit = if burst.is_some() { BURST } else { MOST };
+        let mut chunk_ns = Vec::with_capacity(MOST_CHUNKS);
+        while chunk_ns.len() < MOST_CHUNKS {
+            let spent = started.elapsed();
+            if spent > limit || (spent > SPEND && chunk_ns.len() >= FEWEST_CHUNKS) {
+                break;
+            }
+            let start = self.clock.stamp();
+            for _ in 0..passes {
+                pass();
+            }
+            let ticks = self.clock.stamp().saturating_sub(start);
+            let ns = (self.clock.ns(ticks) - self.clock.cost_ns) / accesses as f64;
+            chunk_ns.push(rounded(ns.max(0.0)));
+        }
+        drop(burst);
+        Batch {
+            request,
+            round,
+            accesses: accesses as u32,
+            cycle_ns: 0.0,
+            switches: (involuntary_switches() - switches) as u32,
+            chunk_ns,
+        }
+    }
+}
+
+/// To four digits: what follows is below the clock's resolution and only makes files longer.
+fn rounded(ns: f64) -> f32 {
+    if ns <= 0.0 {
+        return 0.0;
+    }
+    let scale = 10f64.powf(3.0 - ns.log10().floor());
+    ((ns * scale).round() / scale) as f32
+}
+
+fn involuntary_switches() -> i64 {
+    // SAFETY: an all-zero rusage is valid, and the call fills it.
+    unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
+        usage.ru_nivcsw
+    }
+}
+
+/// A stretch at the lowest real-time priority; the former policy is back when it is dropped.
+struct Burst {
+    policy: libc::c_int,
+    parameter: libc::sched_param,
+}
+
+impl Burst {
+    /// `None` where it is not allowed.
+    fn start() -> Option<Burst> {
+        // SAFETY: the parameters are valid structures of this thread's own.
+        unsafe {
+            let mut parameter: libc::sched_param = std::mem::zeroed();
+            let policy = libc::sched_getscheduler(0);
+            if policy < 0 || libc::sched_getparam(0, &mut parameter) != 0 {
+                return None;
+            }
+            let mut wanted: libc::sched_param = std::mem::zeroed();
+            wanted.sched_priority = libc::sched_get_priority_min(libc::SCHED_FIFO);
+            let raised = libc::sched_setscheduler(0, libc::SCHED_FIFO, &wanted) == 0;
+            raised.then_some(Burst { policy, parameter })
+        }
+    }
+}
+
+impl Drop for Burst {
+    fn drop(&mut self) {
+        // SAFETY: as in `start`; lowering one's own priority is always allowed.
+        unsafe { libc::sched_setscheduler(0, self.policy, &self.parameter) };
+    }
+}
+
+/// Why real-time bursts can't be had; `None` when they can.
+pub fn real_time_refusal() -> Option<String> {
+    match Burst::start() {
+        Some(_) => None,
+        None => Some(format!("SCHED_FIFO: {}", std::io::Error::last_os_error())),
+    }
+}

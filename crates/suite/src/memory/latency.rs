@@ -1,0 +1,89 @@
+//! `mem.lat.l1`, `mem.lat.l2`, `mem.lat.l3`, `mem.lat.dram`, `mem.lat.dram_random`: one dependent load.
+//!
+//! Timed: a ring of pointers, one per 64-byte line, that visits every line of its footprint once in random order; each
+//! load's address is what the one before loaded. Per load. The footprint is half the cache's size by sysfs (for the first
+//! level and the second) or a quarter (for a shared one), four times the last-level cache for `dram`, at most 256 MiB.
+//! `dram` visits all lines of a page before the next page, so translation costs little; `dram_random` is random over all
+//! lines and includes it. Base pages throughout: huge pages are refused by advice. Each invocation has pages and a
+//! permutation of its own.
+//!
+//! Pitfalls: a guest may be told caches it does not have; the neighbours use a shared cache too, so `l3` may be slower
+//! than an idle machine's. The first level is a control.
+//!
+//! Proof: after as many steps as there are lines the ring is at its start again, and not before.
+
+use harness::prelude::*;
+use memory::latency::ring::{Pages, Pattern, Ring};
+
+use super::{beyond_caches, cache_sizes};
+
+/// Where the lines are.
+#[derive(Clone, Copy)]
+enum Place {
+    Cache(usize),
+    Memory(Pattern),
+}
+
+/// The benchmarks.
+pub fn benchmarks() -> Vec<Benchmark> {
+    let of = |name: &'static str, place, doc: &str, control: bool| {
+        let declared = time(name, "load", doc);
+        let declared = if control { declared.control() } else { declared };
+        let memory = if matches!(place, Place::Memory(_)) { 64 << 20 } else { 16 << 20 };
+        Benchmark::new(name, move |bench| run(bench, name, place)).metric(declared).memory(memory)
+    };
+    vec![
+        of("mem.lat.l1", Place::Cache(0), "A dependent load that hits the first-level data cache.", true),
+        of(
+            "mem.lat.l2",
+            Place::Cache(1),
+            "A dependent load that hits the second-level cache, random order.",
+            false,
+        ),
+        of(
+            "mem.lat.l3",
+            Place::Cache(2),
+            "A dependent load that hits the third-level cache, random order.",
+            false,
+        ),
+        of(
+            "mem.lat.dram",
+            Place::Memory(Pattern::PageLocal),
+            "A dependent load from memory, all lines of a page before the next page: little translation in it.",
+            false,
+        ),
+        of(
+            "mem.lat.dram_random",
+            Place::Memory(Pattern::Random),
+            "A dependent load from memory, random over all lines of base pages: cache and TLB miss together.",
+            false,
+        ),
+    ]
+}
+
+fn run(bench: &mut Bench, name: &str, place: Place) -> Result<(), Stop> {
+    let (bytes, pattern) = match place {
+        Place::Cache(level) => {
+            let sizes = cache_sizes()?;
+            let size = sizes
+                .get(level)
+                .copied()
+                .ok_or_else(|| Stop::skip(format!("{} cache levels are described here", sizes.len())))?;
+            (if level < 2 { size / 2 } else { size / 4 }, Pattern::Random)
+        }
+        Place::Memory(pattern) => (beyond_caches(bench.job().memory_limit)?, pattern),
+    };
+    let mut ring =
+        Ring::new(bytes as usize, pattern, Pages::Base, harness::fresh_seed()).map_err(Stop::Skip)?;
+    let lines = ring.lines() as u64;
+    let start = ring.position();
+    ring.walk(lines / 2);
+    check(ring.position() != start, "half the ring is back at its start")?;
+    ring.walk(lines - lines / 2);
+    check(ring.position() == start, "the whole ring is not back at its start")?;
+    bench.note(name, "footprint_bytes", ring.bytes() as u64);
+    bench.measure(name, |iterations, timer| {
+        timer.time(|| ring.walk(iterations));
+        Ok(())
+    })
+}
