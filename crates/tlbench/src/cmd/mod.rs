@@ -19,5 +19,6 @@ pub mod stat;
 pub mod tlb;
 mod tlb_histogram;
 mod tlb_table;
+pub mod stat;
 pub mod trace;
 pub mod worker;
