@@ -67,6 +67,13 @@ impl Directories {
     }
 }
 
+/// This process's directory in the hierarchy of the memory controller, of either version; `None` where it is not seen.
+pub fn memory_cgroup(root: &Root) -> Option<PathBuf> {
+    let (_, directories) = Directories::find(root, &crate::mounts::read(root), "memory")?;
+    let own = root.path(directories.0.first()?);
+    own.join("cgroup.procs").exists().then_some(own)
+}
+
 /// This process's directory in the cgroup v2 hierarchy; `None` where none is mounted or it lies outside what is seen.
 pub fn unified_cgroup(root: &Root) -> Option<PathBuf> {
     let (_, directories) = Directories::find(root, &crate::mounts::read(root), "")?;

@@ -41,7 +41,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-pub use cgroup::unified_cgroup;
+pub use cgroup::{memory_cgroup, unified_cgroup};
 pub use cpulist::{format_cpu_list, parse_cpu_list};
 pub use diff::{Difference, diff, identity};
 pub use doctor::{Finding, Severity, doctor};

@@ -96,3 +96,40 @@ fn files_come_and_go_and_their_place_is_noted() {
         assert!(line(&lines, name).extra["file_system"].is_string());
     }
 }
+
+/// Skips only for a stated reason; the ones that every Linux of this century offers must be measured.
+#[test]
+fn calls_on_memory_do_what_they_say() {
+    for name in ["vm.mremap", "bw.splice", "bw.sendfile"] {
+        assert!(measured(&run(name)), "{name}");
+    }
+    let advice = run("vm.madvise");
+    value(&advice, "vm.madvise.dontneed");
+    value(&advice, "vm.madvise.free");
+    measured(&advice);
+    for name in ["vm.brk", "vm.userfault.missing", "vm.userfault.wp", "vm.swapin.zram"] {
+        measured(&run(name));
+    }
+}
+
+#[test]
+fn threads_of_one_memory_are_measured_up_to_all_cpus() {
+    let cpus = allowed_cpus().expect("a CPU mask").len();
+    for task in ["fault_anon", "fault_file", "mmap", "mprotect"] {
+        let lines = run(&format!("vm.mt.{task}"));
+        assert!(measured(&lines));
+        let all = format!("vm.mt.{task}.{cpus}t");
+        assert_eq!(note(&lines, &all, "threads"), cpus as f64);
+        assert_eq!(lines.iter().any(|line| line.metric.ends_with(".writer")), cpus > 1);
+    }
+}
+
+#[test]
+fn folios_are_of_the_size_that_the_row_says() {
+    for (label, bytes) in [("4k", 4096.0), ("64k", 65536.0), ("2m", 2097152.0)] {
+        let lines = run(&format!("vm.folio.{label}"));
+        if measured(&lines) {
+            assert_eq!(note(&lines, &format!("vm.folio.read.{label}"), "folio_bytes"), bytes);
+        }
+    }
+}

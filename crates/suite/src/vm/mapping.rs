@@ -32,6 +32,12 @@ pub(crate) fn map_file(file: &File, bytes: usize, write: bool) -> Result<Mapping
 }
 
 impl Mapping {
+    /// `bytes` of untouched private anonymous memory where the kernel likes.
+    #[inline]
+    pub(crate) fn plain(bytes: usize) -> Result<Mapping, Stop> {
+        Self::new(bytes, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)
+    }
+
     fn new(bytes: usize, protection: i32, flags: i32, fd: i32) -> Result<Mapping, Stop> {
         // SAFETY: the kernel chooses a free address, so no existing mapping is touched.
         let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, fd, 0) };
@@ -151,6 +157,23 @@ impl Mapping {
         Ok(())
     }
 
+    /// Moves `bytes` at `offset` to the same offset of `other`, whose own pages there are replaced; leaves a hole here
+    /// until something is moved back or [`Mapping::renew`]ed.
+    pub(crate) fn move_to(&self, other: &Mapping, offset: usize, bytes: usize) -> Result<(), Stop> {
+        self.check_range(offset, bytes)?;
+        other.check_range(offset, bytes)?;
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        // SAFETY: both ranges are inside mappings of this program's own, to which no Rust reference points.
+        let moved = unsafe {
+            let to = other.start.add(offset);
+            libc::mremap(self.start.add(offset).cast(), bytes, bytes, flags, to)
+        };
+        if moved == libc::MAP_FAILED {
+            return Err(Stop::unavailable("mremap", &std::io::Error::last_os_error()));
+        }
+        Ok(())
+    }
+
     /// Writes a zero to every page, so that all of it is mapped.
     pub(crate) fn populate(&self) {
         for at in (0..self.bytes).step_by(page_bytes()) {
@@ -213,13 +236,28 @@ pub(crate) fn only_base_pages() -> Result<(), Stop> {
     }
 }
 
+/// Takes back [`only_base_pages`].
+pub(crate) fn huge_pages_allowed() -> Result<(), Stop> {
+    // SAFETY: no pointers are passed.
+    cvt("prctl(PR_SET_THP_DISABLE)", unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 0, 0, 0, 0) }).map(|_| ())
+}
+
 /// Minor page faults of the calling thread so far.
 pub(crate) fn minor_faults() -> u64 {
+    thread_usage().ru_minflt as u64
+}
+
+/// Times the calling thread was preempted so far.
+pub(crate) fn preemptions() -> u64 {
+    thread_usage().ru_nivcsw as u64
+}
+
+fn thread_usage() -> libc::rusage {
     // SAFETY: an all-zero rusage is valid, and the call fills it.
     unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
-        usage.ru_minflt as u64
+        usage
     }
 }
 

@@ -12,6 +12,8 @@ use super::mapping::{Mapping, page_bytes};
 
 /// Bit 63: the page is present.
 const PRESENT: u64 = 1 << 63;
+/// Bit 62: the page is swapped out.
+const SWAPPED: u64 = 1 << 62;
 /// Bit 56: the page is mapped once only.
 const EXCLUSIVE: u64 = 1 << 56;
 /// Bits 0-54 of a present page: its frame number, 0 for the unprivileged.
@@ -38,6 +40,11 @@ impl Pagemap {
     /// Number of pages present in `bytes` from `offset` of `map`.
     pub(crate) fn present(&mut self, map: &Mapping, offset: usize, bytes: usize) -> Result<u64, Stop> {
         self.count(map, offset, bytes, PRESENT)
+    }
+
+    /// Number of pages that are in swap.
+    pub(crate) fn swapped(&mut self, map: &Mapping, offset: usize, bytes: usize) -> Result<u64, Stop> {
+        self.count(map, offset, bytes, SWAPPED)
     }
 
     /// Number of pages that are present and that no one else maps.

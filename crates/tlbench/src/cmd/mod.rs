@@ -19,6 +19,5 @@ pub mod stat;
 pub mod tlb;
 mod tlb_histogram;
 mod tlb_table;
-pub mod stat;
 pub mod trace;
 pub mod worker;

@@ -33,38 +33,17 @@ pub fn benchmark() -> Benchmark {
 fn run(bench: &mut Bench) -> Result<(), Stop> {
     only_base_pages()?;
     let file = cached_file(&bench.job().scratch.join("mapped"))?;
-    let map = Mapping::of_file(&file, FILE_BYTES)?;
-    let page = page_bytes();
-    let mut pagemap = Pagemap::open(FILE_BYTES / page)?;
-    map.read_byte(0);
-    let around = pagemap.present(&map, 0, FILE_BYTES)?.max(1) as usize;
-    let window = (around * page).next_power_of_two();
-    note(bench, &map, around);
-    // The first window of each page table stays mapped.
-    let starts: Vec<usize> = (0..FILE_BYTES).step_by(window).collect();
-    let (kept, touched): (Vec<usize>, Vec<usize>) =
-        starts.iter().partition(|&&at| at == 0 || (map.address() + at) % table_bytes() == 0);
-    if touched.is_empty() {
-        return Err(Stop::skip(format!(
-            "one fault maps {around} pages: all of the {FILE_BYTES}-byte test file"
-        )));
-    }
+    let windows = Windows::of(&file, FILE_BYTES)?;
+    let mut pagemap = Pagemap::open(FILE_BYTES / page_bytes())?;
+    note(bench, &windows);
     let mut mapped = (0, 0);
-    bench.measure_up_to(NAME, touched.len() as u64, |faults, timer| {
-        map.drop_pages(0, FILE_BYTES)?;
-        for &at in &kept {
-            map.read_byte(at);
-        }
-        let already = pagemap.present(&map, 0, FILE_BYTES)?;
-        let starts = &touched[..faults as usize];
+    bench.measure_up_to(NAME, windows.touched.len() as u64, |faults, timer| {
+        windows.forget()?;
+        let already = pagemap.present(&windows.map, 0, FILE_BYTES)?;
         let before = minor_faults();
-        timer.time(|| {
-            for &at in starts {
-                map.read_byte(at);
-            }
-        });
+        timer.time(|| windows.touch(faults as usize));
         check_faults(minor_faults() - before, faults)?;
-        let pages = pagemap.present(&map, 0, FILE_BYTES)? - already;
+        let pages = pagemap.present(&windows.map, 0, FILE_BYTES)? - already;
         timer.also_per("vm.fault.file.page", pages as f64);
         mapped = (mapped.0 + pages, mapped.1 + faults);
         Ok(())
@@ -73,13 +52,70 @@ fn run(bench: &mut Bench) -> Result<(), Stop> {
     Ok(())
 }
 
+/// A read-only mapping of a cached file, cut into the windows that one fault each maps.
+pub(in crate::vm) struct Windows {
+    map: Mapping,
+    /// Pages that the first fault mapped.
+    around: usize,
+    /// Starts of the windows that stay mapped: the first of each page table.
+    kept: Vec<usize>,
+    /// Starts of the others.
+    touched: Vec<usize>,
+}
+
+impl Windows {
+    /// Maps `bytes` of `file` and sees what one fault maps.
+    pub(in crate::vm) fn of(file: &File, bytes: usize) -> Result<Windows, Stop> {
+        let map = Mapping::of_file(file, bytes)?;
+        let mut pagemap = Pagemap::open(bytes / page_bytes())?;
+        map.read_byte(0);
+        let around = pagemap.present(&map, 0, bytes)?.max(1) as usize;
+        let window = (around * page_bytes()).next_power_of_two();
+        let first_of_table = |at: &usize| *at == 0 || (map.address() + at).is_multiple_of(table_bytes());
+        let (kept, touched): (Vec<usize>, Vec<usize>) = (0..bytes).step_by(window).partition(first_of_table);
+        if touched.is_empty() {
+            return Err(Stop::skip(format!(
+                "one fault maps {around} pages: all of the {bytes}-byte test file"
+            )));
+        }
+        Ok(Windows { map, around, kept, touched })
+    }
+
+    /// Faults that a round can take.
+    pub(in crate::vm) fn len(&self) -> usize {
+        self.touched.len()
+    }
+
+    /// Pages that a fault maps.
+    pub(in crate::vm) fn pages_per_fault(&self) -> usize {
+        self.around
+    }
+
+    /// Unmaps all windows but those that keep the page tables.
+    pub(in crate::vm) fn forget(&self) -> Result<(), Stop> {
+        self.map.drop_pages(0, self.map.bytes())?;
+        for &at in &self.kept {
+            self.map.read_byte(at);
+        }
+        Ok(())
+    }
+
+    /// Takes `faults` faults.
+    #[inline]
+    pub(in crate::vm) fn touch(&self, faults: usize) {
+        for &at in &self.touched[..faults] {
+            self.map.read_byte(at);
+        }
+    }
+}
+
 fn cached_file(path: &std::path::Path) -> Result<File, Stop> {
     let unavailable = |e| Stop::unavailable("writing the test file", &e);
     std::fs::write(path, vec![7u8; FILE_BYTES]).map_err(unavailable)?;
     OpenOptions::new().read(true).open(path).map_err(unavailable)
 }
 
-fn note(bench: &mut Bench, map: &Mapping, around: usize) {
+fn note(bench: &mut Bench, windows: &Windows) {
     note_base_pages(bench, NAME);
     let root = Root::host();
     match root.number("/sys/kernel/debug/fault_around_bytes") {
@@ -90,8 +126,8 @@ fn note(bench: &mut Bench, map: &Mapping, around: usize) {
             bench.note(NAME, "fault_around_reason", missing.reason);
         }
     }
-    bench.note(NAME, "first_fault_mapped_bytes", around * page_bytes());
-    if let Ok(bytes) = folio_bytes(map) {
+    bench.note(NAME, "first_fault_mapped_bytes", windows.around * page_bytes());
+    if let Ok(bytes) = folio_bytes(&windows.map) {
         bench.note(NAME, "folio_bytes", bytes);
     }
     if let Ok(kind) = environment::filesystem_type(&root, &bench.job().scratch.clone()) {

@@ -8,6 +8,8 @@ mod copy_on_write;
 mod file;
 mod huge;
 
+pub(super) use file::Windows;
+
 use harness::Benchmark;
 use harness::prelude::*;
 
@@ -26,14 +28,15 @@ pub fn benchmarks() -> Vec<Benchmark> {
 }
 
 /// Anonymous memory below one page table, without huge pages; its first page stays mapped.
-struct Faulting {
-    map: Mapping,
+pub(super) struct Faulting {
+    pub(super) map: Mapping,
     /// Pages after the first that a batch may touch.
-    pages: u64,
+    pub(super) pages: u64,
 }
 
 impl Faulting {
-    fn new() -> Result<Faulting, Stop> {
+    /// Touches the first page only.
+    pub(super) fn new() -> Result<Faulting, Stop> {
         only_base_pages()?;
         let map = Mapping::anonymous(table_bytes(), table_bytes())?;
         map.write_every(0, page_bytes(), page_bytes());

@@ -15,11 +15,15 @@
 mod operation;
 mod spinners;
 
+use std::sync::atomic::AtomicBool;
+
 use environment::Root;
 use harness::prelude::*;
 use harness::{allowed_cpus, pin_to};
 use operation::{Operation, Range};
 use spinners::Spinners;
+
+use crate::team::together;
 
 /// Pages per call.
 const PAGES: [usize; 6] = [1, 32, 33, 34, 64, 512];
@@ -99,11 +103,17 @@ fn run(bench: &mut Bench, operation: Operation, others: Others) -> Result<(), St
     }
     pin_to(&[own]).map_err(Stop::Skip)?;
     let range = Range::new()?;
-    let spinners = Spinners::start(&cpus, bench.job().clock)?;
-    for pages in PAGES {
-        one_size(bench, operation, &metric_name(operation, pages, others), pages, &range, &spinners)?;
-    }
-    Ok(())
+    let spinners = Spinners::new(cpus.len(), bench.job().clock);
+    let all_sizes = || {
+        PAGES.into_iter().try_for_each(|pages| {
+            one_size(bench, operation, &metric_name(operation, pages, others), pages, &range, &spinners)
+        })
+    };
+    let beside = |index: usize, stop: &AtomicBool| {
+        spinners.spin(index, stop);
+        Ok(())
+    };
+    together(&cpus, beside, all_sizes)?.1
 }
 
 fn one_size(
@@ -127,7 +137,7 @@ fn one_size(
             spinners.wait_until_running()?;
             lost += spinners.lost_ticks() - lost_before;
         }
-        if !spinners.is_empty() {
+        if spinners.len() > 0 {
             timer.also(&victim, timer.ns(lost) / calls as f64);
         }
         Ok(())
