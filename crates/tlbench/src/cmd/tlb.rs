@@ -178,7 +178,7 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     };
     let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift));
     match bytes {
-        Some(bytes) if bytes >= 4096 && bytes <= 1 << 40 => Ok(bytes),
+        Some(bytes) if (4096..=1 << 40).contains(&bytes) => Ok(bytes),
         _ => Err(format!("{text}: not a size; write e.g. 4k, 2m or 1g")),
     }
 }
