@@ -27,6 +27,7 @@ mod team;
 mod time;
 mod uring;
 mod vm;
+mod waiting;
 mod wake;
 
 use harness::Benchmark;

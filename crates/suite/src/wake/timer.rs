@@ -30,7 +30,7 @@ pub fn benchmark() -> Benchmark {
     Benchmark::new("wake.timer", run)
         .metric(max.blocking().estimator(Estimator::Max))
         .metric(p9999.blocking().estimator(Estimator::Single))
-        .weight(7.0)
+        .weight(16.0)
 }
 
 fn run(bench: &mut Bench) -> Result<(), Stop> {
