@@ -171,13 +171,13 @@ fn counts(net: &[f64], step: u32) -> Vec<u32> {
     counts
 }
 
-/// Columns that are the highest within four columns either way and hold at least 1 % of all accesses.
+/// Columns that are the highest within three columns either way and hold at least 1 % of all accesses.
 fn peaks(counts: &[u32]) -> Vec<usize> {
     let total: u32 = counts.iter().sum();
     let inner = counts.len().min(COLUMNS - 1);
     let mut found: Vec<usize> = Vec::new();
     for at in 0..inner {
-        let (from, to) = (at.saturating_sub(4), (at + 5).min(inner));
+        let (from, to) = (at.saturating_sub(3), (at + 4).min(inner));
         let around = &counts[from..to];
         let highest = around.iter().copied().max().unwrap_or(0);
         let first = counts[from..at].iter().all(|&c| c < counts[at]);

@@ -1,7 +1,7 @@
 //! Numbers with as many digits as their error allows.
 
-/// `value` with 3 to 4 significant digits, fewer decimals the larger it is; the last digit shown is about a tenth of
-/// `half_width` where that is known.
+/// `value` with 3 to 4 significant digits, fewer decimals the larger it is; the last digit shown is that of
+/// `half_width`'s first where that is known.
 pub fn significant(value: f64, half_width: Option<f64>) -> String {
     if !value.is_finite() {
         return value.to_string();
@@ -9,7 +9,7 @@ pub fn significant(value: f64, half_width: Option<f64>) -> String {
     let magnitude = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
     let by_size = 3 - magnitude;
     let by_error = match half_width {
-        Some(error) if error > 0.0 && error.is_finite() => 1 - error.log10().floor() as i32,
+        Some(error) if error > 0.0 && error.is_finite() => -(error.log10().floor() as i32),
         _ => by_size,
     };
     let decimals = by_error.clamp(by_size - 1, by_size).max(0) as usize;
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(significant(0.2841, None), "0.2841");
         assert_eq!(significant(5093.4, Some(40.0)), "5093");
         assert_eq!(significant(1_234_567.0, None), "1,234,567");
-        assert_eq!(with_error(12.3456, Some(0.5)), ("12.35".into(), "0.50".into()));
+        assert_eq!(with_error(12.3456, Some(0.5)), ("12.3".into(), "0.5".into()));
         assert_eq!(with_error(12.3456, None).1, "");
     }
 }

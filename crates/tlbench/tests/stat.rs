@@ -146,7 +146,20 @@ fn a_command_that_takes_half_as_long_again_is_found_and_compare_repeats_it() {
         "-c",
         &long,
     ];
-    let found = document(place.path(), 1, &words);
+    // A busy machine may need a second or third look; an effect of a half must show in one of them.
+    let mut tries = 0;
+    let found = loop {
+        let _ = std::fs::remove_file(place.path().join("pair.jsonl"));
+        let (code, document) = judged(place.path(), &words);
+        tries += 1;
+        assert!(
+            matches!(code, Some(1 | 3)) && (code == Some(1) || tries < 5),
+            "{code:?} after {tries}: {document}"
+        );
+        if code == Some(1) {
+            break document;
+        }
+    };
     let row = |document: &Value, name: &str| {
         let rows = document["comparisons"][0]["rows"].as_array().unwrap();
         rows.iter().find(|row| row["metric"] == name).cloned().unwrap()

@@ -124,7 +124,7 @@ mod tests {
         let text = lines.join("\n");
         assert!(text.contains("L1 64") && text.contains("pages"), "{text}");
         assert!(lines.iter().all(|l| l.chars().count() <= 72), "{text}");
-        let rows_with_points = lines.iter().filter(|l| l.contains('o')).count();
+        let rows_with_points = lines.iter().filter(|l| l.contains('|') && l.contains('o')).count();
         assert_eq!(rows_with_points, 2, "two plateaus are two rows:\n{text}");
     }
 

@@ -58,7 +58,7 @@ fn section_lines(section: &Section, entries: &[Entry], blanks: &mut Vec<(String,
     let header: Vec<&str> = ["host", "system"].into_iter().chain(titles).collect();
     let mut rows = Vec::new();
     for entry in entries {
-        let mut cells = vec![cut(&entry.host, 9), cut(&entry.system, 13)];
+        let mut cells = vec![cut(&entry.host, 8), cut(&entry.system, 12)];
         for column in section.columns {
             match cell(column, &entry.rows) {
                 Ok(text) => cells.push(text),
