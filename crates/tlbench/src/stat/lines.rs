@@ -72,8 +72,14 @@ pub fn in_unit(event: &str, count: f64) -> f64 {
     if is_clock(event) { count / 1e6 } else { count }
 }
 
-/// The lines of one run: a value or a reason for each of `metrics`.
-pub fn lines(run: &Run, metrics: &[Metric], limits: &Limits) -> Vec<Invocation> {
+/// Whether a run is too short for its split into user and system to mean anything.
+pub fn split_is_coarse(run: &Run, limits: &Limits) -> bool {
+    run.finished.usage.user_ns + run.finished.usage.system_ns < FEWEST_TICKS * limits.tick_ns
+}
+
+/// The lines of one run: a value or a reason for each of `metrics`. `coarse_split` says that some run of this sitting was
+/// too short for its split: then no run states it, lest the long ones alone be left.
+pub fn lines(run: &Run, metrics: &[Metric], limits: &Limits, coarse_split: bool) -> Vec<Invocation> {
     let failed = failure(&run.finished.end, limits.ignore_failure);
     metrics
         .iter()
@@ -84,7 +90,7 @@ pub fn lines(run: &Run, metrics: &[Metric], limits: &Limits) -> Vec<Invocation> 
                 Some(how) => line.without_value(Status::Failed, how.clone()),
                 None => match metric.name.strip_prefix("perf/") {
                     Some(event) => counted(line, event, &run.counters),
-                    None => measured(line, run, limits),
+                    None => measured(line, run, limits, coarse_split),
                 },
             };
             line.witness.insert("environment_padding".into(), json!(run.padding));
@@ -96,11 +102,11 @@ pub fn lines(run: &Run, metrics: &[Metric], limits: &Limits) -> Vec<Invocation> 
         .collect()
 }
 
-fn measured(line: Invocation, run: &Run, limits: &Limits) -> Invocation {
+fn measured(line: Invocation, run: &Run, limits: &Limits, coarse_split: bool) -> Invocation {
     let usage = &run.finished.usage;
     let cpu_ns = usage.user_ns + usage.system_ns;
     let split = |ns: f64| {
-        if cpu_ns < FEWEST_TICKS * limits.tick_ns {
+        if coarse_split {
             Err(format!(
                 "below resolution: the kernel samples the split once per tick ({:.0} ms)",
                 limits.tick_ns / 1e6

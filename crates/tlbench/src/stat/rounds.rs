@@ -11,7 +11,7 @@ use serde_json::{Map, json};
 use stats::Report;
 
 use super::hooks::Hooks;
-use super::lines::{Limits, lines};
+use super::lines::{Limits, lines, split_is_coarse};
 use super::runner::{Run, Runner, failure};
 use super::subject::Subject;
 use crate::output::Output;
@@ -52,6 +52,8 @@ pub struct Rounds {
     pub not_comparable: Vec<String>,
     /// Runs that failed.
     pub failed: usize,
+    /// Whether a run was too short for its split into user and system time.
+    coarse_split: bool,
 }
 
 /// Everything that stays the same over the blocks.
@@ -90,6 +92,7 @@ impl Sitting<'_> {
             interrupt: None,
             not_comparable: Vec::new(),
             failed: 0,
+            coarse_split: false,
         };
         let mut set_up = 0;
         let done = self.blocks(runner, output, &mut rounds, &mut set_up);
@@ -165,7 +168,8 @@ impl Sitting<'_> {
             if matches!(run.finished.end, RunEnd::Interrupted(_)) {
                 return Ok(true);
             }
-            for mut line in lines(&run, self.metrics, &self.limits) {
+            rounds.coarse_split |= split_is_coarse(&run, &self.limits);
+            for mut line in lines(&run, self.metrics, &self.limits, rounds.coarse_split) {
                 line.block = Some(block);
                 line.slot = Some(slot);
                 line.configuration = Some(subject.name.clone());
