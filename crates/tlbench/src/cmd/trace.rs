@@ -36,15 +36,16 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Outcome {
     let mut stream = args.source.open()?;
-    let mut writer = match &args.output {
-        Some(path) => Some(create(path, args.form.as_deref(), stream.thins())?),
-        None => None,
-    };
+    let mut writer = None;
     let mut counts = Counts::default();
     let mut chunk = Vec::new();
     loop {
         let more = stream.next(&mut chunk)?;
         counts.add(&chunk);
+        if let (Some(path), None) = (&args.output, &writer) {
+            // Only now is it known whether the input was thinned.
+            writer = Some(create(path, args.form.as_deref(), stream.thins())?);
+        }
         if let Some(writer) = &mut writer {
             writer.write(&chunk).context("writing the trace")?;
         }
@@ -194,6 +195,8 @@ impl Counts {
         for (n, what) in events.into_iter().filter(|e| e.0 > 0) {
             writeln!(out, "{n:<12} {what}")?;
         }
+        let rate = facts.references as f64 / 1e6 / facts.seconds.max(1e-9);
+        writeln!(out, "read in      {:.1} s, {rate:.2} M references/s", facts.seconds)?;
         facts.thinning_lines().iter().try_for_each(|line| writeln!(out, "{line}"))
     }
 }

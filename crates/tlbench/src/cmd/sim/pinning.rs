@@ -6,6 +6,7 @@ use mmu::cost::{BreakEven, Verdict, break_even};
 use mmu::event::Event;
 use mmu::machine::Variation;
 use mmu::sim::{Options, Simulation};
+use report::wrapped;
 
 use super::configurations::{Row, base_machines};
 use super::{Args, configurations};
@@ -87,8 +88,8 @@ pub fn print(out: &mut impl Write, rows: &[Row], base: usize, flips: Option<&Vec
     }
     for row in pinned {
         match break_even(&rows[base].outcome, &row.outcome) {
-            Ok(answer) => sentences(row, &answer).iter().try_for_each(|s| writeln!(out, "  {s}"))?,
-            Err(reason) => writeln!(out, "  {}: unknown, {reason}", row.name)?,
+            Ok(answer) => sentences(row, &answer).iter().try_for_each(|s| say(out, s))?,
+            Err(reason) => say(out, &format!("{}: unknown, {reason}", row.name))?,
         }
     }
     for flip in flips.into_iter().flatten() {
@@ -99,9 +100,16 @@ pub fn print(out: &mut impl Write, rows: &[Row], base: usize, flips: Option<&Vec
                 format!("{sizes} {}", word(v))
             })
             .collect();
-        writeln!(out, "  {} pinned, by entries in all: {}", flip.pinned, runs.join("; "))?;
+        say(out, &format!("{} pinned, by entries in all: {}", flip.pinned, runs.join("; ")))?;
     }
     Ok(())
+}
+
+/// A sentence as a list item, wrapped to the width of tables.
+fn say(out: &mut impl Write, sentence: &str) -> io::Result<()> {
+    let lines = wrapped(sentence, 94);
+    let marks = std::iter::once("-").chain(std::iter::repeat(" "));
+    lines.iter().zip(marks).try_for_each(|(line, mark)| writeln!(out, "  {mark} {line}"))
 }
 
 fn is_pinned(row: &configurations::Row) -> bool {
@@ -129,16 +137,19 @@ fn sentences(row: &Row, b: &BreakEven) -> Vec<String> {
     let mut out = vec![
         first,
         format!(
-            "  {} kernel misses gone, {:+} user misses; {:.0} cycles gained ({low:.0} to {high:.0} with miss costs \
+            "{} kernel misses gone, {:+} user misses; {:.0} cycles gained ({low:.0} to {high:.0} with miss costs \
              halved to half again)",
             b.kernel_removed, b.user_added, b.gain
         ),
     ];
     if let Some(cycles) = b.miss_cycles_needed.filter(|&c| c > 0.0) {
-        out.push(format!("  it pays as long as a user miss costs more than {cycles:.1} cycles"));
+        out.push(format!("it pays as long as a user miss costs more than {cycles:.1} cycles"));
     }
     if let Some(clears) = b.clears_allowed {
-        out.push(format!("  and as long as the TLB is cleared at most {clears:.0} times; here {}", b.clears));
+        out.push(format!(
+            "it pays as long as the TLB is cleared at most {clears:.0} times; here {}",
+            b.clears
+        ));
     }
     out
 }

@@ -159,6 +159,8 @@ impl Stream {
             Err(_) if self.tracer.as_ref().is_some_and(|t| t.interrupted().is_some()) => false,
             Err(error) => return Err(error.into()),
         };
+        // A note in the text says so, which is known only once it was read.
+        self.thinned |= self.current.thinned();
         if let Some(filter) = &mut self.filter {
             filter.apply(out);
         }
