@@ -237,7 +237,11 @@ fn another_host_is_measured_in_every_metric() {
     for size in ["1", "64", "1437", "64k", "10m"] {
         assert!(names.contains(&format!("bw.remote.tcp.{size}").as_str()), "{names:?}");
     }
-    assert!(rows.iter().all(|row| row["status"] == "ok"), "{text}");
+    for row in rows {
+        // Tails need more single operations than a short run has time for.
+        let tail = row["metric"].as_str().unwrap().contains(".p99");
+        assert!(row["status"] == "ok" || tail && row["status"] == "skipped", "{row}");
+    }
     assert!(left_after(here.path(), PATIENCE).is_empty());
 }
 
