@@ -25,7 +25,7 @@ pub struct Plateau {
 }
 
 /// The plateaus of a curve sampled on a grid that is even in the logarithm of the pages, by ascending pages. Adjacent
-/// segments that differ by less than [`SAME`] are one plateau.
+/// segments that differ by less than `SAME` are one plateau.
 pub fn plateaus(grid: &Curve) -> Vec<Plateau> {
     let values: Vec<f64> = grid.points.iter().map(|p| p.p10.max(0.01).ln()).collect();
     let mut found: Vec<(usize, usize)> =

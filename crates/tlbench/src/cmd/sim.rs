@@ -34,7 +34,7 @@ pub struct Args {
     /// Pin so many large kernel pages; short for --vary pin=…
     #[arg(long, value_name = "N,…")]
     pin: Option<String>,
-    /// Kernel mapping: 4k, large-on-demand, pin=N, bat, thp, joined by +; or a TOML or JSON file with [[map]] ranges
+    /// Kernel mapping: 4k, large-on-demand, pin=N, bat, thp, joined by +; or a TOML or JSON file with `[[map]]` ranges
     #[arg(long, value_name = "PRESET|FILE")]
     map: Option<String>,
     /// Simulate the last level alone, as if every reference reached it
