@@ -1,4 +1,4 @@
-//! aarch64 bodies; run under emulation only, never yet on hardware.
+//! aarch64 bodies; written, not yet run, neither on hardware nor under emulation.
 
 use core::arch::asm;
 
