@@ -11,7 +11,7 @@ use crate::copies::WINDOW;
 use crate::gate::InStep;
 use crate::timer::{Also, Timer};
 use crate::witness::{MachineCounts, WitnessReader, WitnessSum};
-use crate::{Benchmark, Declared, Job, Stop, declared_number, encode_histogram};
+use crate::{Benchmark, Declared, Job, Stop, encode_histogram, number_of};
 
 /// Fewest samples of one timed section, however short its time.
 const MIN_SAMPLES: usize = 5;
@@ -45,6 +45,8 @@ struct Series {
     witness: WitnessSum,
     histogram: Option<Histogram<u64>>,
     machine: Option<(MachineCounts, f64)>,
+    /// Share of the sampling loop that was on the clock, 0-1.
+    timed_share: f64,
     below_resolution: bool,
     iterations: Option<u64>,
 }
@@ -226,6 +228,7 @@ impl<'a> Bench<'a> {
         let mut total = WitnessSum::default();
         let machine_before = MachineCounts::read(&self.root);
         let mut work_done = 0.0;
+        let mut timed = 0;
         let start = self.job.clock.stamp();
         let mut taken = 0;
         let fewest = declared.single_shot.unwrap_or(MIN_SAMPLES);
@@ -239,6 +242,7 @@ impl<'a> Bench<'a> {
             let elapsed = self.net_ns(&timer);
             let worked = timer.worked.unwrap_or(iterations as f64);
             work_done += worked;
+            timed += timer.ticks;
             let series = self.series.entry(name.clone()).or_default();
             series.below_resolution |= elapsed < 10.0 * self.job.clock.resolution_ns;
             series.samples.push(value_of(&declared.metric.unit, elapsed, worked));
@@ -262,7 +266,9 @@ impl<'a> Bench<'a> {
             }
             taken += 1;
         }
+        let loop_ticks = self.job.clock.stamp().saturating_sub(start).max(1);
         let series = self.series.entry(name.clone()).or_default();
+        series.timed_share = timed as f64 / loop_ticks as f64;
         series.iterations = Some(iterations);
         series.witness = total;
         series.machine = machine_before
@@ -349,6 +355,7 @@ impl<'a> Bench<'a> {
             line.witness.insert("steal_ms".into(), json!(machine.steal_ms));
             line.witness.insert("machine_busy_ms".into(), json!(machine.busy_ms));
             line.witness.insert("work_done".into(), json!(operations));
+            line.witness.insert("timed_share".into(), json!((series.timed_share * 1e3).round() / 1e3));
         }
         let too_many = series.disturbed.len() as f64 > MOST_SET_ASIDE * series.samples.len() as f64;
         if too_many {
@@ -370,7 +377,7 @@ impl<'a> Bench<'a> {
             return line
                 .without_value(Status::Skipped, "below resolution: a sample is under ten clock steps");
         }
-        let Some(value) = declared_number(declared.metric.estimator, &kept) else {
+        let Some(value) = number_of(&declared.metric, &kept) else {
             return line.without_value(Status::Failed, "no samples");
         };
         let floor = declared.floor_cycles * self.job.cycle_ns;

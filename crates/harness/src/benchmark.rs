@@ -57,7 +57,8 @@ pub fn bandwidth(name: impl Into<String>, per: &str, doc: impl Into<String>) -> 
     let mut declared = time(name, per, doc);
     declared.metric.unit = Unit::MB_PER_S;
     declared.metric.direction = Direction::Bigger;
-    declared.metric.estimator = Estimator::Median;
+    declared.metric.estimator = Estimator::TrimmedMean;
+    declared.metric.definition = 2;
     declared.screened = false;
     declared
 }

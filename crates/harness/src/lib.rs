@@ -37,7 +37,7 @@ pub use clock::{Clock, ClockKind};
 pub use coordinator::{Coordinator, Ended, WorkerOutcome};
 pub use copies::MOST_COPIES;
 pub use environment::Placement as PairClass;
-pub use estimate::declared_number;
+pub use estimate::{declared_number, number_of};
 pub use gate::CopyOf;
 pub use hdrhistogram::Histogram;
 pub use histogram::{decode_histogram, encode_histogram};

@@ -87,9 +87,15 @@ fn reason(lines: &[&Invocation]) -> Option<String> {
     Some(format!("{word}: {}", worst.reason.as_deref().unwrap_or("no reason given")))
 }
 
-/// Busy time of the machine over the work done; at least ten ticks of /proc/stat (100 ms) are needed to state it.
+/// Least share of the sampling loop that must be on the clock for the machine's busy time to be the timed work's.
+const MOSTLY_TIMED: f64 = 0.8;
+
+/// Busy time of the machine over the work done; at least ten ticks of /proc/stat (100 ms) are needed to state it, and
+/// loops that prepare each batch outside the timed section can't state it: the counter can't tell the two apart.
 fn machine_cpu(lines: &[&Invocation]) -> Option<f64> {
-    let sum = |key: &str| lines.iter().filter_map(|l| l.witness.get(key)?.as_f64()).sum::<f64>();
+    let of = |line: &Invocation, key: &str| line.witness.get(key).and_then(serde_json::Value::as_f64);
+    let sum = |key: &str| lines.iter().filter_map(|line| of(line, key)).sum::<f64>();
     let (busy, work) = (sum("machine_busy_ms"), sum("work_done"));
-    (busy >= 100.0 && work > 0.0).then(|| busy * 1e6 / work)
+    let timed = lines.iter().filter_map(|line| of(line, "timed_share")).fold(1.0, f64::min);
+    (busy >= 100.0 && work > 0.0 && timed >= MOSTLY_TIMED).then(|| busy * 1e6 / work)
 }

@@ -194,7 +194,7 @@ fn under_load(sampler: &mut Sampler, report: &mut Report, others: &[usize], most
             return;
         }
     };
-    report.parallelism.push(parallelism(sampler, &mut ring));
+    report.parallelism.push(parallelism(sampler, &ring));
     match loaded(sampler, &mut ring, others, most / 4) {
         Ok(rows) => report.loaded = rows,
         Err(reason) => report.notes.push(format!("latency under load: {reason}")),

@@ -12,5 +12,6 @@ pub mod numa;
 pub mod parallelism;
 pub mod ring;
 pub mod store;
+mod together;
 
 pub use measure::{Options, Report, measure};

@@ -6,6 +6,7 @@ use crate::recording::{Chain, Request, quantile};
 use crate::sampler::Sampler;
 
 use super::ring::Ring;
+use super::together::walk_together;
 
 /// Time per load by number of chains.
 #[derive(Clone, Debug, Serialize)]
@@ -21,23 +22,9 @@ pub struct Parallelism {
 /// Steps per chain in one call.
 const STEPS: u64 = 256;
 
-/// `K` pointers advanced in turn, `steps` times each.
-///
-/// # Safety
-/// Every pointer must lie on a ring of pointers.
-#[inline(never)]
-unsafe fn walk_together<const K: usize>(at: &mut [*const u8; K], steps: u64) {
-    for _ in 0..steps {
-        for at in at.iter_mut() {
-            // SAFETY: each address on a ring holds the next one.
-            *at = unsafe { at.cast::<*const u8>().read_volatile() };
-        }
-    }
-}
-
 /// Measures 1 to 24 chains through `ring`, which must be random.
-pub fn parallelism(sampler: &mut Sampler, ring: &mut Ring) -> Parallelism {
-    let places = ring.places(24);
+pub fn parallelism(sampler: &mut Sampler, ring: &Ring) -> Parallelism {
+    let places = ring.places();
     let mut chains = Vec::new();
     macro_rules! with {
         ($($k:literal)*) => {$(

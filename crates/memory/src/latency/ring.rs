@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::backing::{Backed, Mapping, backed, distinct_pages, page_bytes, transparent_huge_pages};
 use crate::kernel::pointer_chain;
+use crate::latency::together::walk_together;
 
 /// Bytes per node: the usual cache line.
 pub const LINE: usize = 64;
@@ -35,14 +36,19 @@ pub enum Pages {
     Transparent,
 }
 
+/// Places of a ring that are known without walking it.
+pub const PLACES: usize = 24;
+
 /// The ring.
 pub struct Ring {
     mapping: Mapping,
     at: *const u8,
     lines: usize,
+    /// Evenly apart along the ring: place `i` is `i * lines / PLACES` steps from the first.
+    places: [*const u8; PLACES],
 }
 
-// SAFETY: the pointer is into the mapping, which moves with it.
+// SAFETY: the pointers are into the mapping, which moves with it.
 unsafe impl Send for Ring {}
 
 impl Ring {
@@ -85,8 +91,8 @@ impl Ring {
             // SAFETY: the line lies in the mapping, which is writable and 8-byte aligned at each line.
             unsafe { address(line).cast::<*mut u8>().write(next) };
         }
-        let at = address(order[0]);
-        Ok(Ring { mapping, at, lines })
+        let places = std::array::from_fn(|i| address(order[i * lines / PLACES]).cast_const());
+        Ok(Ring { mapping, at: places[0], lines, places })
     }
 
     /// Lines it visits.
@@ -116,15 +122,24 @@ impl Ring {
         self.at
     }
 
-    /// `count` places of the ring, evenly apart along it, after one walk around.
-    pub fn places(&mut self, count: usize) -> Vec<*const u8> {
-        let step = (self.lines / count.max(1)) as u64;
-        (0..count)
-            .map(|_| {
-                self.walk(step);
-                self.at
-            })
-            .collect()
+    /// Places evenly apart along the ring.
+    pub fn places(&self) -> [*const u8; PLACES] {
+        self.places
+    }
+
+    /// Whether as many steps as there are lines lead once around: the stretches between the places are walked at once, and
+    /// each must end where the next begins.
+    pub fn is_closed(&self) -> bool {
+        let mut at = self.places;
+        // SAFETY: the places lie on the ring, whose mapping outlives this call.
+        unsafe { walk_together(&mut at, (self.lines / PLACES) as u64) };
+        (0..PLACES).all(|i| {
+            let stretch = (i + 1) * self.lines / PLACES - i * self.lines / PLACES;
+            let rest = stretch - self.lines / PLACES;
+            // SAFETY: as above.
+            let end = unsafe { pointer_chain(at[i], rest as u64) };
+            end == self.places[(i + 1) % PLACES]
+        })
     }
 
     /// Walks until `stop`; returns the steps made.
@@ -158,7 +173,20 @@ mod tests {
                 last = ring.position() as usize / page_bytes();
             }
             assert_eq!(ring.position(), start, "{pattern:?}");
+            assert!(ring.is_closed(), "{pattern:?}");
+            for place in ring.places() {
+                assert!(seen.remove(&place), "{pattern:?}: a place twice");
+            }
             assert_eq!(page_changes == 10, pattern != Pattern::Random, "{pattern:?}: {page_changes}");
         }
+    }
+
+    #[test]
+    fn a_short_cut_is_seen() {
+        let ring = Ring::new(10 * page_bytes(), Pattern::Random, Pages::Base, 5).unwrap();
+        let (from, past) = (ring.places()[3], ring.places()[5]);
+        // SAFETY: a line of the ring, which holds an address and may hold another one of the same ring.
+        unsafe { from.cast_mut().cast::<*const u8>().write(past) };
+        assert!(!ring.is_closed());
     }
 }

@@ -24,9 +24,9 @@ pub fn benchmark() -> Benchmark {
 
 fn run(bench: &mut Bench) -> Result<(), Stop> {
     let bytes = beyond_caches(bench.job().memory_limit)?;
-    let mut ring =
+    let ring =
         Ring::new(bytes as usize, Pattern::Random, Pages::Base, harness::fresh_seed()).map_err(Stop::Skip)?;
-    let found = parallelism(&mut Sampler::new(bench.job().clock), &mut ring);
+    let found = parallelism(&mut Sampler::new(bench.job().clock), &ring);
     check(found.concurrent >= 1.0, "several chains are slower than one")?;
     bench.put("mem.parallelism", found.concurrent);
     Ok(())

@@ -261,9 +261,10 @@ fn thread_usage() -> libc::rusage {
     }
 }
 
-/// The proof of fault benchmarks: exactly as many faults as expected.
+/// The proof of fault benchmarks: as many faults as expected, and hardly more: a page of the worker's own may fault in
+/// between, above all after a fork.
 pub(crate) fn check_faults(counted: u64, expected: u64) -> Result<(), Stop> {
-    if counted == expected {
+    if (expected..=expected + 2 + expected / 50).contains(&counted) {
         return Ok(());
     }
     Err(Stop::fail(format!("work not done: {expected} page faults expected, getrusage counted {counted}")))

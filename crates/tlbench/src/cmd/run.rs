@@ -21,7 +21,7 @@ pub struct Args {
     /// Metric names or globs; everything without
     #[arg(value_name = "NAME|GLOB")]
     names: Vec<String>,
-    /// About 10 seconds in all: three short blocks
+    /// About half a minute over everything: three short blocks
     #[arg(long, conflicts_with = "full")]
     quick: bool,
     /// Several minutes: twelve long blocks
@@ -116,6 +116,7 @@ pub fn run(mut args: Args) -> Outcome {
         None if copied.is_empty() => choose(&all, &args.names, args.remote.is_some())?,
         None => copied.iter().collect(),
     };
+    let chosen = if args.quick && args.names.is_empty() { without_bulky(chosen)? } else { chosen };
     let remote = args.remote_peer()?;
     let coordinator = Coordinator::new(args.dir.as_deref())?;
     let seed = match &resumed {
@@ -174,6 +175,23 @@ pub fn choose<'a>(
         chosen.retain(|b| b.remote);
     } else if !with_remote && chosen.iter().any(|b| !b.remote) {
         chosen.retain(|b| !b.remote);
+    }
+    Ok(chosen)
+}
+
+/// More memory than this is not filled by a quick run over everything: that alone takes a second per block.
+const BULKY: u64 = 512 << 20;
+
+/// Leaves out, and says so, what would take up much of a quick run.
+fn without_bulky(chosen: Vec<&Benchmark>) -> io::Result<Vec<&Benchmark>> {
+    let (bulky, chosen): (Vec<_>, Vec<_>) = chosen.into_iter().partition(|b| b.memory > BULKY);
+    if !bulky.is_empty() {
+        let names: Vec<&str> = bulky.iter().map(|b| b.name.as_str()).collect();
+        writeln!(
+            io::stderr(),
+            "left out by --quick, they fill a gigabyte each: {} (name them, or run without --quick)",
+            names.join(", ")
+        )?;
     }
     Ok(chosen)
 }
