@@ -135,12 +135,15 @@ impl Session {
                 (benchmark.metrics().iter().map(skip).collect(), None)
             }
         };
+        let seconds = started.elapsed().as_secs_f64();
+        let wall_ms = (seconds * 1e4).round() / 10.0;
         for line in &mut lines {
+            line.witness.insert("invocation_ms".into(), wall_ms.into());
             line.block = Some(block);
             line.slot = Some(slot);
             line.configuration = variant.name.clone();
         }
-        Invoked { lines, ended, seconds: started.elapsed().as_secs_f64() }
+        Invoked { lines, ended, seconds }
     }
 
     /// Runs a worker per element of `cpus`; yields the record lines and how they ended: as the first, or as

@@ -1,8 +1,7 @@
 //! Many distinct descriptors, none ready until told.
 //!
-//! *file*: named FIFOs of the test directory. Regular files are ready at all times and have no wait queue, so nothing
-//! could be asked of them. The reading ends are asked: one wait queue each. They have no writer until one is told to
-//! become ready, which is not an end of file: Linux reports that only once a writer has been and gone.
+//! *file*: eventfds. Regular files are ready at all times and have no wait queue, so nothing could be asked of them; an
+//! eventfd is the least object that has one, costs no file system anything, and needs no second descriptor.
 //! *tcp*: connected loopback sockets, whose other ends a second process holds.
 
 use std::fmt;
@@ -10,12 +9,10 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use harness::prelude::*;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::ipc::pipe::pipe;
@@ -39,7 +36,7 @@ impl Kind {
 
     pub fn words(self) -> &'static str {
         match self {
-            Kind::File => "FIFOs of the test directory",
+            Kind::File => "eventfds",
             Kind::Tcp => "connected TCP sockets",
         }
     }
@@ -57,9 +54,6 @@ impl fmt::Display for Kind {
 /// Open descriptors in ascending order, and what makes one of them ready.
 pub struct Descriptors {
     fds: Vec<OwnedFd>,
-    scratch: PathBuf,
-    /// Writers of the FIFOs told to become ready, kept so that emptied ones are not at their end.
-    writers: Vec<OwnedFd>,
     far_ends: Option<FarEnds>,
     limit: usize,
 }
@@ -77,11 +71,10 @@ impl Descriptors {
         let limit = raise_descriptor_limit(most + BESIDES);
         let count = most.min(limit.saturating_sub(BESIDES));
         let (fds, far_ends) = match kind {
-            Kind::File => (fifos(bench, count)?, None),
+            Kind::File => (eventfds(count)?, None),
             Kind::Tcp => sockets(bench, count).map(|(fds, far_ends)| (fds, Some(far_ends)))?,
         };
-        let scratch = bench.job().scratch.clone();
-        Ok(Descriptors { fds, scratch, writers: Vec::new(), far_ends, limit })
+        Ok(Descriptors { fds, far_ends, limit })
     }
 
     /// The descriptors' numbers.
@@ -95,13 +88,11 @@ impl Descriptors {
     }
 
     /// Makes one readable, and waits until it is.
-    pub fn make_ready(&mut self, index: usize) -> Result<(), Stop> {
+    pub fn make_ready(&self, index: usize) -> Result<(), Stop> {
         let failed = |e| Stop::unavailable("making a descriptor ready", &e);
         match &self.far_ends {
             None => {
-                let writer = open_fifo(&self.scratch, index, OFlags::WRONLY)?;
-                rustix::io::write(&writer, &[1]).map_err(|e| failed(e.into()))?;
-                self.writers.push(writer);
+                rustix::io::write(&self.fds[index], &1u64.to_ne_bytes()).map_err(|e| failed(e.into()))?;
             }
             Some(far) => (&far.tell).write_all(&(index as u32).to_ne_bytes()).map_err(failed)?,
         }
@@ -112,10 +103,12 @@ impl Descriptors {
 
     /// Reads what made one ready, so that none is.
     pub fn empty(&self, index: usize) -> Result<(), Stop> {
-        let mut byte = [0];
-        let read = rustix::io::read(&self.fds[index], &mut byte)
+        // An eventfd is read whole; of a socket's one byte more is asked than there is.
+        let mut bytes = [0; 8];
+        let read = rustix::io::read(&self.fds[index], &mut bytes)
             .map_err(|e| Stop::unavailable("emptying a descriptor", &e.into()))?;
-        check(read == 1, "the ready descriptor held no byte")
+        let written = if self.far_ends.is_none() { bytes.len() } else { 1 };
+        check(read == written, "the ready descriptor did not hold what was written")
     }
 }
 
@@ -133,26 +126,10 @@ fn raise_descriptor_limit(wanted: usize) -> usize {
     }
 }
 
-/// The reading ends of new FIFOs.
-fn fifos(bench: &Bench, count: usize) -> Result<Vec<OwnedFd>, Stop> {
-    let scratch = &bench.job().scratch;
+fn eventfds(count: usize) -> Result<Vec<OwnedFd>, Stop> {
     (0..count)
-        .map(|i| {
-            rustix::fs::mknodat(CWD, fifo(scratch, i), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
-                .map_err(|e| Stop::unavailable("making FIFOs in the test directory", &e.into()))?;
-            open_fifo(scratch, i, OFlags::RDONLY)
-        })
+        .map(|_| eventfd(0, EventfdFlags::CLOEXEC).map_err(|e| Stop::unavailable("eventfd", &e.into())))
         .collect()
-}
-
-fn fifo(scratch: &Path, index: usize) -> PathBuf {
-    scratch.join(format!("fifo{index}"))
-}
-
-/// One end of a FIFO, without waiting for the other.
-fn open_fifo(scratch: &Path, index: usize, end: OFlags) -> Result<OwnedFd, Stop> {
-    rustix::fs::open(fifo(scratch, index), end | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|e| Stop::unavailable("opening a FIFO", &e.into()))
 }
 
 /// Connections made one at a time, each accepted before the next: the listener's queue never holds two.

@@ -23,21 +23,32 @@ fn family(
     run: impl Fn(&mut Bench, Kind) -> Result<(), Stop> + Send + Sync + 'static,
 ) -> Benchmark {
     let mut benchmark = Benchmark::new(format!("{call}.{kind}"), move |bench| run(bench, kind));
+    let definition = match kind {
+        // Were FIFOs.
+        Kind::File => 2,
+        Kind::Tcp => 1,
+    };
     for size in SIZES {
         let on = format!("{size} distinct {}", kind.words());
         benchmark = benchmark
-            .metric(time(
-                format!("{call}.{kind}.{size}"),
-                "call",
-                format!("{call} on {on}, none ready, zero timeout."),
-            ))
-            .metric(time(
-                format!("{call}.{kind}.{size}.block"),
-                "call",
-                format!(
-                    "{call} on {on} without a time limit, the last one ready: registers at every wait queue."
-                ),
-            ));
+            .metric(
+                time(
+                    format!("{call}.{kind}.{size}"),
+                    "call",
+                    format!("{call} on {on}, none ready, zero timeout."),
+                )
+                .definition(definition),
+            )
+            .metric(
+                time(
+                    format!("{call}.{kind}.{size}.block"),
+                    "call",
+                    format!(
+                        "{call} on {on} without a time limit, the last one ready: registers at every wait queue."
+                    ),
+                )
+                .definition(definition),
+            );
     }
     benchmark.parts(2 * SIZES.len() as u32).weight(3.0)
 }
@@ -50,7 +61,7 @@ fn each_size(
     kind: Kind,
     mut measure: impl FnMut(&mut Bench, &str, &[i32], bool) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
-    let mut descriptors = Descriptors::open(bench, kind)?;
+    let descriptors = Descriptors::open(bench, kind)?;
     let fds = descriptors.numbers();
     for size in SIZES {
         let name = format!("{call}.{kind}.{size}");

@@ -179,8 +179,8 @@ pub fn choose<'a>(
     Ok(chosen)
 }
 
-/// More memory than this is not filled by a quick run over everything: that alone takes a second per block.
-const BULKY: u64 = 512 << 20;
+/// More memory than this is not filled by a quick run over everything: that alone takes up to a second per block.
+const BULKY: u64 = 256 << 20;
 
 /// Leaves out, and says so, what would take up much of a quick run.
 fn without_bulky(chosen: Vec<&Benchmark>) -> io::Result<Vec<&Benchmark>> {
@@ -189,7 +189,7 @@ fn without_bulky(chosen: Vec<&Benchmark>) -> io::Result<Vec<&Benchmark>> {
         let names: Vec<&str> = bulky.iter().map(|b| b.name.as_str()).collect();
         writeln!(
             io::stderr(),
-            "left out by --quick, they fill a gigabyte each: {} (name them, or run without --quick)",
+            "left out by --quick, they fill 256 MiB or more each: {} (name them, or run without --quick)",
             names.join(", ")
         )?;
     }
