@@ -43,6 +43,23 @@ impl Pace {
         self.weights[benchmark] = 0.0;
     }
 
+    /// A benchmark is not measured any more.
+    pub fn forget(&mut self, benchmark: usize) {
+        self.weights[benchmark] = 0.0;
+        self.overhead[benchmark] = 0.0;
+    }
+
+    /// Seconds that one invocation takes at least.
+    pub fn least(&self, benchmark: usize) -> f64 {
+        self.overhead[benchmark] + SHORTEST.as_secs_f64() * self.weights[benchmark]
+    }
+
+    /// Whether all blocks, begun `elapsed` seconds into the run, leave less than a quarter of the time for longer samples.
+    pub fn is_crowded(&self, elapsed: f64) -> bool {
+        let least: f64 = (0..self.weights.len()).map(|i| self.least(i)).sum();
+        least * f64::from(self.blocks) > 0.75 * (self.budget - elapsed)
+    }
+
     /// The slice of one benchmark in block `block` (from 1) that starts `elapsed` seconds into the run.
     pub fn slice(&self, benchmark: usize, block: u32, elapsed: f64) -> Duration {
         let left = self.blocks.saturating_sub(block) + 1;
@@ -85,6 +102,16 @@ mod tests {
         pace.drop_out(1);
         assert_eq!(pace.slice(1, 1, 0.0), Duration::ZERO);
         assert_eq!(pace.slice(0, 1, 2.0), Duration::from_secs(8));
+        assert!((pace.estimate(1, 2.0) - 10.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn the_forgotten_cost_nothing() {
+        let mut pace = Pace::new(Duration::from_secs(10), 1, Duration::from_secs(9), vec![1.0, 1.0]);
+        pace.learn(0, 30.0, Duration::from_millis(4));
+        assert!(pace.least(0) > 29.0 && pace.is_crowded(2.0));
+        pace.forget(0);
+        assert!(!pace.is_crowded(2.0));
         assert!((pace.estimate(1, 2.0) - 10.0).abs() < 1e-6);
     }
 

@@ -35,6 +35,8 @@ pub struct Design<'a> {
     pub longest: Duration,
     /// Stop measuring what is decided.
     pub stop_when_decided: bool,
+    /// After the warm-up pass leave out the dearest benchmarks until the blocks fit into the budget.
+    pub fit: bool,
 }
 
 /// What came of it.
@@ -112,16 +114,21 @@ pub fn measure(
         pace,
         failed: 0,
         decided: vec![false; design.benchmarks.len()],
+        left_out: vec![false; design.benchmarks.len()],
     };
     let mut interrupted = turns.block(0, started, output, &mut record)?;
     bar.inc(1);
     let warm = started.elapsed().as_secs_f64();
+    let left_out = if design.fit { turns.fit(warm) } else { 0 };
+    if left_out > 0 {
+        say(&bar, &format!("{left_out} benchmarks left out, the dearest: the others fit into the budget"));
+    }
     say(
         &bar,
         &format!(
             "{} states, {} benchmarks; about {:.0} s for {} blocks",
             design.states.len(),
-            design.benchmarks.len(),
+            design.benchmarks.len() - left_out,
             turns.pace.estimate(1, warm),
             design.blocks_in_budget
         ),
@@ -195,9 +202,30 @@ struct Turns<'d, 'a> {
     pace: Pace,
     failed: usize,
     decided: Vec<bool>,
+    left_out: Vec<bool>,
 }
 
 impl Turns<'_, '_> {
+    /// Leaves out the dearest benchmarks until the planned blocks leave time for samples; returns how many. One always
+    /// stays.
+    fn fit(&mut self, elapsed: f64) -> usize {
+        let (states, count) = (self.design.states.len(), self.design.benchmarks.len());
+        let cost =
+            |pace: &Pace, index: usize| -> f64 { (0..states).map(|s| pace.least(s * count + index)).sum() };
+        let mut by_cost: Vec<usize> = (0..count).collect();
+        by_cost.sort_by(|&a, &b| cost(&self.pace, b).total_cmp(&cost(&self.pace, a)));
+        let mut out = 0;
+        for &dearest in &by_cost[..count.saturating_sub(1)] {
+            if !self.pace.is_crowded(elapsed) {
+                break;
+            }
+            self.left_out[dearest] = true;
+            (0..states).for_each(|s| self.pace.forget(s * count + dearest));
+            out += 1;
+        }
+        out
+    }
+
     /// One block: every state once. Block 0 is the warm-up pass. True when the user interrupted.
     fn block(
         &mut self,
@@ -243,7 +271,7 @@ impl Turns<'_, '_> {
         let count = self.design.benchmarks.len();
         // The same order of benchmarks in every state of a block: what runs before a benchmark is the same too.
         for index in block_order(self.session.seed, block, count) {
-            if self.decided[index] && self.design.stop_when_decided {
+            if self.left_out[index] || (self.decided[index] && self.design.stop_when_decided) {
                 continue;
             }
             let weight = state * count + index;

@@ -2,7 +2,7 @@
 
 use harness::Stop;
 
-use super::kernel::{Kernel, STEP};
+use super::kernel::{By, Kernel, STEP};
 use crate::vm::Mapping;
 
 /// Bytes of each array that one call of a loop works on.
@@ -34,7 +34,8 @@ impl Buffers {
     /// A sweep of `kernel`, whose arrays share all of the memory.
     pub(super) fn sweep(&self, kernel: Kernel) -> Sweep<'_> {
         let share = self.map.bytes() / kernel.work.arrays();
-        let chunk = CHUNK.min(share / STEP * STEP);
+        // The C library chooses its way by the size of a call: it is given all at once, as by who copies much.
+        let chunk = if kernel.by == By::Libc { share } else { CHUNK.min(share) } / STEP * STEP;
         Sweep { buffers: self, kernel, chunk, length: share / chunk * chunk, at: 0 }
     }
 }

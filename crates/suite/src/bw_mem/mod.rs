@@ -2,7 +2,7 @@
 //!
 //! `bw.mem.{read,write,rdwr,copy,zero}`: the machine's widest vectors on memory that no cache holds; `.scalar` with
 //! 64-bit registers, `.nt` with stores that bypass the caches, `.rep` with the string instructions of x86
-//! (`rep movsb`, `rep stosb`), `_libc` with `memcpy` and `memset`; `.l1`, `.l2`, `.l3` the vectors inside that cache;
+//! (`rep movsb`, `rep stosb`), `_libc` with one call of `memcpy` or `memset` for all of the buffer; `.l1`, `.l2`, `.l3` the vectors inside that cache;
 //! `.all` the vectors on every CPU at once. `bw.stream.{copy,scale,add,triad}` are the four loops of STREAM in double
 //! precision, `.all` likewise.
 //!

@@ -14,7 +14,8 @@ use crate::verdict::VerdictArgs;
 /// Compare this machine with itself: false alarms, and the smallest change each metric can show here
 #[derive(clap::Args)]
 pub struct Args {
-    /// Metric names or globs; everything without
+    /// Metric names or globs; without, those of the old suites' summary table; '*' is everything. What does not fit into
+    /// the budget is left out
     #[arg(value_name = "NAME|GLOB")]
     names: Vec<String>,
     #[command(flatten)]

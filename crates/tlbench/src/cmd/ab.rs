@@ -187,7 +187,9 @@ impl How {
         let signals = Signals::install().context("installing signal handlers")?;
         let sections = suite::sections();
         let all: Vec<_> = sections.iter().flat_map(|section| &section.benchmarks).collect();
-        let benchmarks = super::run::choose(&all, names, false)?;
+        let classic = || report::classic_metrics().map(str::to_owned).collect::<Vec<_>>();
+        let named = if kind == "aa" && names.is_empty() { classic() } else { names.to_vec() };
+        let benchmarks = super::run::choose(&all, &named, false)?;
         let coordinator = Coordinator::new(self.dir.as_deref())?;
         let environment = environment::collect(
             &environment::Root::host(),
@@ -212,6 +214,7 @@ impl How {
             longest: Duration::from_millis(80),
             looks,
             stop_when_decided,
+            fit: kind == "aa",
         };
         let header = interleave::header(&design, &session, environment);
         let mut output = Output::create(self.output.as_deref(), false, &header)?;
