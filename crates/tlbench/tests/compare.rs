@@ -246,3 +246,37 @@ fn aa_finds_this_machine_equal_to_itself_or_says_why_not() {
     );
     assert!(document["false_alarms"].is_array());
 }
+
+/// A record of one sitting with one metric of three blocks near `value`.
+fn sitting(path: &Path, value: f64) {
+    let mut text = String::from(
+        r#"{"type":"header","schema":1,"tool":"tlbench","started":"","label":"same","plan":{"kind":"run"},"environment":{}}"#,
+    );
+    for (block, factor) in [(1, 0.999), (2, 1.0), (3, 1.001)] {
+        let value = value * factor;
+        text += &format!(
+            r#"
+{{"type":"invocation","metric":"m","definition":1,"unit":"ns","direction":"smaller","per":"call","estimator":"p25","block":{block},"slot":0,"value":{value},"status":"ok"}}"#
+        );
+    }
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text + "\n").unwrap();
+}
+
+#[test]
+fn records_of_a_directory_are_sittings_of_one_configuration() {
+    let place = tempfile::tempdir().unwrap();
+    for (n, drift) in [0.97, 1.01, 1.0, 1.03].into_iter().enumerate() {
+        sitting(&place.path().join(format!("old/{n}.jsonl")), 100.0 * drift);
+        sitting(&place.path().join(format!("new/{n}.jsonl")), 130.0 * drift);
+    }
+    let directories = ["old", "new"].map(|name| place.path().join(name));
+    let (document, _) = compare(&directories, &["--accept-uncontrolled"]);
+    let pair = &document["comparisons"][0];
+    assert_eq!((pair["base"].as_str(), pair["other"].as_str()), (Some("old"), Some("new")), "{pair}");
+    let row = row(&document, 0, "m");
+    assert_eq!(row["verdict"], "worse", "{row}");
+    // Four sittings a side show their own spread of some per cent; blocks alone would give a tenth of it.
+    let (lo, hi) = (row["ci95"][0].as_f64().unwrap(), row["ci95"][1].as_f64().unwrap());
+    assert!(lo < 1.3 && hi > 1.3 && hi - lo > 0.05, "{row}");
+}

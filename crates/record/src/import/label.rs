@@ -16,10 +16,17 @@ pub(super) struct Found {
     pub runs: Vec<Run>,
 }
 
-/// A tlbench record keeps its label unless the user gave one, or its directory is the configuration.
+/// A tlbench record keeps its label unless the user gave one, or its directory is the configuration; then it is one
+/// sitting of that configuration.
 pub(super) fn of_record(record: &mut Record, input: &Input, options: &Options) {
     if let Some(label) = options.label.as_ref().or(input.origin.directory.as_ref()) {
         record.header.label.clone_from(label);
+        if !record.header.plan.controlled_order {
+            let sitting = input.origin.file.display().to_string();
+            for line in &mut record.invocations {
+                line.sitting.get_or_insert_with(|| sitting.clone());
+            }
+        }
     } else if record.header.label.is_empty() {
         record.header.label = stem(&input.origin.file);
     }

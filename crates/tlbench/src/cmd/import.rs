@@ -41,11 +41,11 @@ pub fn run(args: &Args) -> Outcome {
     for note in &imported.notes {
         eprintln!("tlbench: note: {note}");
     }
-    let configurations = imported.records.len();
     let Some(record) = imported.into_one() else {
         bail!("no number was read; no record written");
     };
     let numbers = record.invocations.len();
+    let configurations = record.header.plan.configurations.len().max(1);
     write(record, &args.output)?;
     let _ = writeln!(
         io::stderr(),
