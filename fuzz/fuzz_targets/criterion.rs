@@ -1,0 +1,6 @@
+//! Criterion estimates and samples.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| tlbench_fuzz::import_behind("{\"mean\":{", data));

@@ -1,0 +1,6 @@
+//! Hyperfine JSON.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| tlbench_fuzz::import_behind("{\"results\": [{\"command\": \"a\", ", data));
