@@ -81,7 +81,6 @@ pub struct Report {
 /// let report = stats::compare(&table, &[(0, 1)], &Options::default());
 /// let comparison = &report.comparisons[0];
 /// assert!(comparison.rows[0].words().starts_with("worse: +10.09 % ["));
-/// assert!(comparison.sentence(&table).starts_with("B is worse: proc.fork +10.1 % ["));
 /// assert_eq!(report.exit_code, 1);
 /// for step in stats::explain(&table, comparison, 0) {
 ///     println!("{step}");

@@ -1,6 +1,6 @@
 //! The first line: what the table amounts to.
 
-use stats::{Comparison, Row, Verdict};
+use stats::{Comparison, Flag, Row, Verdict};
 
 /// One sentence on a comparison of `base` and `other`.
 pub fn sentence(comparison: &Comparison, base: &str, other: &str, controlled: bool) -> String {
@@ -27,6 +27,10 @@ pub fn sentence(comparison: &Comparison, base: &str, other: &str, controlled: bo
     text.push_str(&counted(comparison));
     if !controlled {
         text.push_str(" (uncontrolled order)");
+    }
+    let one_boot = comparison.rows.iter().any(|row| row.has(Flag::OneBoot));
+    if one_boot && counts.better + counts.worse > 0 {
+        text.push_str("; these runs differ; kernel, boot and build cannot be told apart");
     }
     text
 }
