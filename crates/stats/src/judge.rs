@@ -63,6 +63,12 @@ fn word(pair: &Pair<'_>, draft: &Draft, row: &Row, rounding: bool) -> (Verdict, 
     if pair.table.layout == Layout::Sequential && !pair.options.accept_uncontrolled {
         return inconclusive("uncontrolled order: all of one ran before all of the other".to_owned());
     }
+    if pair.table.layout == Layout::Sittings
+        && !pair.options.accept_uncontrolled
+        && let Some(why) = unequal_load(pair)
+    {
+        return inconclusive(why);
+    }
     let way = row.way();
     if draft.n < 3 {
         let suggestion = match (draft.equivalent, draft.different) {
@@ -86,6 +92,11 @@ fn word(pair: &Pair<'_>, draft: &Draft, row: &Row, rounding: bool) -> (Verdict, 
         (false, false) if rounding => inconclusive("rounding: too few digits were printed".to_owned()),
         (false, false) => (Verdict::Inconclusive, None),
     }
+}
+
+/// Why the two sides of a pair were not measured under the same load.
+pub(crate) fn unequal_load(pair: &Pair<'_>) -> Option<String> {
+    pair.table.configurations[pair.base].unequal_load(&pair.table.configurations[pair.other])
 }
 
 /// True when the values inside the same mode differ too, and the same way as the whole.

@@ -4,7 +4,7 @@ use crate::row::{Pair, Row};
 use crate::sittings::TauSource;
 use crate::table::Layout;
 use crate::verdict::Flag;
-use crate::{blocks, legacy, maxt};
+use crate::{blocks, judge, legacy, maxt};
 
 /// What the way of taking the numbers means for this pair.
 pub(crate) fn of_layout(pair: &Pair<'_>, rows: &[Row]) -> Vec<String> {
@@ -27,7 +27,10 @@ pub(crate) fn of_layout(pair: &Pair<'_>, rows: &[Row]) -> Vec<String> {
         Layout::Sequential => notes.push(format!(
             "uncontrolled order: all of {base} and all of {other} ran one after the other, so a drift and an effect are the same data"
         )),
-        Layout::Sittings => notes.push(format!("uncontrolled order: stored records, not interleaved; {}", tau_note(rows))),
+        Layout::Sittings => {
+            notes.push(format!("uncontrolled order: stored records, not interleaved; {}", tau_note(rows)));
+            notes.extend(judge::unequal_load(pair));
+        }
         Layout::Unknown => {
             notes.push("uncontrolled order: order of runs unknown, boots unknown".to_owned());
             let n = |side: fn(&Row) -> usize| rows.iter().map(side).max().unwrap_or(0);

@@ -168,7 +168,7 @@ impl Measured {
 }
 
 /// A state under test.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Configuration {
     /// Its name.
     pub name: String,
@@ -176,12 +176,27 @@ pub struct Configuration {
     pub one_boot: bool,
     /// A kernel or binary seen as a single build: layout and change can't be told apart.
     pub one_build: bool,
+    /// Tasks of others that wanted a CPU while it was measured, per CPU of the machine, on average; `None`: not known.
+    pub others_running: Option<f64>,
 }
 
 impl Configuration {
     /// A configuration of which boots and builds are no concern (a tunable within one boot).
     pub fn named(name: impl Into<String>) -> Self {
         Configuration { name: name.into(), ..Configuration::default() }
+    }
+
+    /// Why this one and `other`, measured at different times, were not measured under the same load: one of the two saw
+    /// at least half a task more per CPU, and twice as many.
+    pub fn unequal_load(&self, other: &Configuration) -> Option<String> {
+        let (a, b) = (self.others_running?, other.others_running?);
+        let (busier, most, least) = if a > b { (self, a, b) } else { (other, b, a) };
+        (most - least >= 0.5 && most >= 2.0 * least).then(|| {
+            format!(
+                "the machine was busier under {}: {most:.1} tasks of others wanted each CPU, against {least:.1}",
+                busier.name
+            )
+        })
     }
 }
 

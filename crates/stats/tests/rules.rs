@@ -395,3 +395,31 @@ fn summaries_alone() {
     assert!((comparison.rows[0].base.spread_pct.unwrap() - 0.03 * 10f64.sqrt()).abs() < 1e-9);
     assert!(explain(&table, &comparison, 0).iter().any(|line| line.contains("Welch")));
 }
+
+#[test]
+fn records_taken_under_different_load_get_no_word() {
+    let cell = |level: f64| Cell::of(&[level, level * 1.001, level * 0.999, level]);
+    let table = |load: [f64; 2]| Table {
+        configurations: ["A", "B"]
+            .into_iter()
+            .zip(load)
+            .map(|(name, load)| Configuration { others_running: Some(load), ..Configuration::named(name) })
+            .collect(),
+        metrics: vec![Measured::new("m", Direction::Smaller, vec![cell(100.0), cell(150.0)])],
+        layout: Layout::Sittings,
+    };
+    let word = |load, accept_uncontrolled| {
+        let options = Options { accept_uncontrolled, ..Options::default() };
+        compare(&table(load), &[(0, 1)], &options).comparisons[0].rows[0].clone()
+    };
+    assert_eq!(word([0.1, 0.2], false).verdict, Verdict::Worse);
+    assert_eq!(word([5.0, 6.0], false).verdict, Verdict::Worse, "both under the same heavy load");
+    let busier = word([0.1, 6.0], false);
+    assert_eq!(busier.verdict, Verdict::Inconclusive);
+    assert!(
+        busier.reason.as_deref().is_some_and(|r| r.contains("busier under B: 6.0")),
+        "{:?}",
+        busier.reason
+    );
+    assert_eq!(word([0.1, 6.0], true).verdict, Verdict::Worse);
+}

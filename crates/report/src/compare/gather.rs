@@ -108,6 +108,7 @@ pub fn gather(records: &[Named], rules: &Rules<'_>) -> Gathered {
             name: c.name.clone(),
             one_boot: c.foreign_kernel || (several_boots && c.boots.len() == 1),
             one_build: false,
+            others_running: others_running(&c.lines),
         })
         .collect();
     let layout = layout::of(records, &metrics);
@@ -118,6 +119,13 @@ pub fn gather(records: &[Named], rules: &Rules<'_>) -> Gathered {
         not_comparable,
         notes: Vec::new(),
     }
+}
+
+/// Mean of what the invocations' witnesses say of other tasks.
+fn others_running(lines: &[(u32, &Invocation)]) -> Option<f64> {
+    let seen: Vec<f64> =
+        lines.iter().filter_map(|(_, line)| line.witness.get("others_running")?.as_f64()).collect();
+    (!seen.is_empty()).then(|| seen.iter().sum::<f64>() / seen.len() as f64)
 }
 
 fn collected_environments(collected: &[Collected<'_>]) -> Vec<(String, bool, Value)> {

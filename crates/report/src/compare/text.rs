@@ -163,8 +163,8 @@ fn note(row: &Row) -> String {
             let more = match row.more_runs {
                 MoreRuns::About(n) => format!("needs about {n} more"),
                 MoreRuns::TooMany => "needs over 200: fix the noise first".into(),
-                MoreRuns::FindTheCause => "find the cause of the modes".into(),
-                MoreRuns::None => String::new(),
+                // The reason says it.
+                MoreRuns::FindTheCause | MoreRuns::None => String::new(),
             };
             match &row.reason {
                 Some(reason) if reason.contains("more") || more.is_empty() => parts.push(reason.clone()),
