@@ -13,6 +13,9 @@ use crate::output::Output;
 use crate::state::State;
 use crate::terminal;
 
+/// Share of the budget after which the first state's warm-up pass of a design that fits itself tries nothing more.
+const MOST_WARM_UP: f64 = 0.1;
+
 /// What is planned.
 pub struct Design<'a> {
     /// `ab` or `aa`.
@@ -115,11 +118,16 @@ pub fn measure(
         failed: 0,
         decided: vec![false; design.benchmarks.len()],
         left_out: vec![false; design.benchmarks.len()],
+        started,
+        trying: design.fit,
     };
-    let mut interrupted = turns.block(0, started, output, &mut record)?;
+    let mut interrupted = turns.block(0, output, &mut record)?;
     bar.inc(1);
     let warm = started.elapsed().as_secs_f64();
-    let left_out = if design.fit { turns.fit(warm) } else { 0 };
+    if design.fit {
+        turns.fit(warm);
+    }
+    let left_out = turns.left_out.iter().filter(|&&out| out).count();
     if left_out > 0 {
         say(&bar, &format!("{left_out} benchmarks left out, the dearest: the others fit into the budget"));
     }
@@ -143,7 +151,7 @@ pub fn measure(
         }
         bar.set_message(format!("block {} of at most {}", block + 1, design.blocks));
         bar.tick();
-        interrupted = turns.block(block + 1, started, output, &mut record)?;
+        interrupted = turns.block(block + 1, output, &mut record)?;
         if interrupted {
             break;
         }
@@ -203,43 +211,43 @@ struct Turns<'d, 'a> {
     failed: usize,
     decided: Vec<bool>,
     left_out: Vec<bool>,
+    started: Instant,
+    /// The first pass of a design that fits itself: it ends when it has taken its share of the budget.
+    trying: bool,
 }
 
 impl Turns<'_, '_> {
-    /// Leaves out the dearest benchmarks until the planned blocks leave time for samples; returns how many. One always
-    /// stays.
-    fn fit(&mut self, elapsed: f64) -> usize {
+    /// Leaves out the dearest benchmarks until the planned blocks leave time for samples. One always stays.
+    fn fit(&mut self, elapsed: f64) {
         let (states, count) = (self.design.states.len(), self.design.benchmarks.len());
-        let cost =
-            |pace: &Pace, index: usize| -> f64 { (0..states).map(|s| pace.least(s * count + index)).sum() };
-        let mut by_cost: Vec<usize> = (0..count).collect();
-        by_cost.sort_by(|&a, &b| cost(&self.pace, b).total_cmp(&cost(&self.pace, a)));
-        let mut out = 0;
-        for &dearest in &by_cost[..count.saturating_sub(1)] {
+        let leave_out = |turns: &mut Self, index: usize| {
+            turns.left_out[index] = true;
+            (0..states).for_each(|s| turns.pace.forget(s * count + index));
+        };
+        // Not tried: the warm-up pass ended before.
+        for index in (0..count).filter(|&i| self.left_out[i]).collect::<Vec<_>>() {
+            leave_out(self, index);
+        }
+        let cost = |index: usize| -> f64 { (0..states).map(|s| self.pace.least(s * count + index)).sum() };
+        let mut tried: Vec<usize> = (0..count).filter(|&i| !self.left_out[i]).collect();
+        tried.sort_by(|&a, &b| cost(b).total_cmp(&cost(a)));
+        for &dearest in &tried[..tried.len().saturating_sub(1)] {
             if !self.pace.is_crowded(elapsed) {
                 break;
             }
-            self.left_out[dearest] = true;
-            (0..states).for_each(|s| self.pace.forget(s * count + dearest));
-            out += 1;
+            leave_out(self, dearest);
         }
-        out
     }
 
     /// One block: every state once. Block 0 is the warm-up pass. True when the user interrupted.
-    fn block(
-        &mut self,
-        block: u32,
-        started: Instant,
-        output: &mut Output,
-        record: &mut Record,
-    ) -> anyhow::Result<bool> {
-        let elapsed = started.elapsed().as_secs_f64();
+    fn block(&mut self, block: u32, output: &mut Output, record: &mut Record) -> anyhow::Result<bool> {
+        let elapsed = self.started.elapsed().as_secs_f64();
         let mut slot = 0;
         for state in self.order_of_states(block) {
             let entered = &self.design.states[state];
             entered.enter(self.session)?;
             let turn = self.turn(state, block, &mut slot, elapsed, output, record);
+            self.trying = false;
             entered.leave(self.session)?;
             if turn? {
                 return Ok(true);
@@ -271,6 +279,9 @@ impl Turns<'_, '_> {
         let count = self.design.benchmarks.len();
         // The same order of benchmarks in every state of a block: what runs before a benchmark is the same too.
         for index in block_order(self.session.seed, block, count) {
+            if self.trying && self.started.elapsed() > self.design.budget.mul_f64(MOST_WARM_UP) {
+                self.left_out[index] = true;
+            }
             if self.left_out[index] || (self.decided[index] && self.design.stop_when_decided) {
                 continue;
             }
