@@ -1,4 +1,5 @@
-//! `mem.lat.l1`, `mem.lat.l2`, `mem.lat.l3`, `mem.lat.dram`, `mem.lat.dram_random`: one dependent load.
+//! `mem.lat.l1`, `mem.lat.l2`, `mem.lat.l3`, `mem.lat.dram`, `mem.lat.dram_random`: one dependent load; and
+//! `mem.parallelism`: how many of the last kind are in flight at once.
 //!
 //! Timed: a ring of pointers, one per 64-byte line, that visits every line of its footprint once in random order; each
 //! load's address is what the one before loaded. Per load. The footprint is half the cache's size by sysfs (for the first
@@ -10,12 +11,20 @@
 //! Pitfalls: a guest may be told caches it does not have; the neighbours use a shared cache too, so `l3` may be slower
 //! than an idle machine's. The first level is a control.
 //!
+//! `mem.parallelism` is found on the ring of `dram_random`, which is dear to build: 1 to 24 chains through it at once; the
+//! time per load of one chain over the best time per load. A ratio of times, so neither the clock nor the latency enters.
+//! Page walks run in parallel up to the number of walkers, which may be the limit.
+//!
 //! Proof: stretches of the ring walked at once each end where the next begins, in as many steps as there are lines.
 
 use harness::prelude::*;
+use memory::latency::parallelism::parallelism;
 use memory::latency::ring::{Pages, Pattern, Ring};
+use memory::sampler::Sampler;
 
 use super::{beyond_caches, cache_sizes};
+
+const PARALLELISM: &str = "mem.parallelism";
 
 /// Where the lines are.
 #[derive(Clone, Copy)]
@@ -57,6 +66,14 @@ pub fn benchmarks() -> Vec<Benchmark> {
             Place::Memory(Pattern::Random),
             "A dependent load from memory, random over all lines of base pages: cache and TLB miss together.",
             false,
+        )
+        .metric(
+            count(
+                PARALLELISM,
+                "core",
+                "Loads from memory one core keeps in flight: time per load of one chain over the best of up to 24 chains.",
+            )
+            .direction(Direction::Bigger),
         ),
     ]
 }
@@ -80,5 +97,11 @@ fn run(bench: &mut Bench, name: &str, place: Place) -> Result<(), Stop> {
     bench.measure(name, |iterations, timer| {
         timer.time(|| ring.walk(iterations));
         Ok(())
-    })
+    })?;
+    if matches!(place, Place::Memory(Pattern::Random)) {
+        let found = parallelism(&mut Sampler::new(bench.job().clock), &ring);
+        check(found.concurrent >= 1.0, "several chains are slower than one")?;
+        bench.put(PARALLELISM, found.concurrent);
+    }
+    Ok(())
 }

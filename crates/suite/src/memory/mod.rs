@@ -2,7 +2,6 @@
 
 mod latency;
 mod line;
-mod parallelism;
 mod tlb;
 
 use environment::{Root, Topology};
@@ -12,7 +11,6 @@ use harness::{Benchmark, Stop};
 pub fn benchmarks() -> Vec<Benchmark> {
     let mut all = latency::benchmarks();
     all.push(line::benchmark());
-    all.push(parallelism::benchmark());
     all.push(tlb::benchmark());
     all
 }
