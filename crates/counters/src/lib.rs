@@ -16,6 +16,7 @@ mod pmu;
 mod reason;
 mod sample;
 mod syscalls;
+mod trace;
 mod tracepoint;
 
 pub use counters::{Attached, Counters, DEFAULT_HARDWARE, DEFAULT_SOFTWARE, Reading, Value};
@@ -25,3 +26,4 @@ pub use parse::{ParseError, parse};
 pub use reason::Surroundings;
 pub use sample::{Note, Sampler};
 pub use syscalls::{SYSCALL_KINDS, SyscallKind};
+pub use trace::{SyscallTracer, Tally};

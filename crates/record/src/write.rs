@@ -44,8 +44,16 @@ impl Writer {
 
     /// Appends one line in a single `write` and flushes it.
     pub fn line(&mut self, line: &Line) -> io::Result<()> {
-        let mut text = serde_json::to_vec(line)?;
-        text.push(b'\n');
+        self.lines(std::slice::from_ref(line))
+    }
+
+    /// Appends lines that belong together in a single `write` and flushes them.
+    pub fn lines(&mut self, lines: &[Line]) -> io::Result<()> {
+        let mut text = Vec::new();
+        for line in lines {
+            serde_json::to_writer(&mut text, line)?;
+            text.push(b'\n');
+        }
         self.out.write_all(&text)?;
         self.out.flush()
     }

@@ -47,6 +47,11 @@ impl Output {
         self.writers.iter_mut().try_for_each(|writer| writer.line(line))
     }
 
+    /// Appends the lines of one run at once.
+    pub fn lines(&mut self, lines: &[Line]) -> io::Result<()> {
+        self.writers.iter_mut().try_for_each(|writer| writer.lines(lines))
+    }
+
     /// The record's file, if there is one.
     pub fn path(&self) -> Option<&Path> {
         self.writers.iter().find_map(Writer::path)

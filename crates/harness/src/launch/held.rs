@@ -1,6 +1,7 @@
 //! A started command: held until released, then waited for.
 
 use std::io::{self, Write};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::Child;
@@ -16,6 +17,9 @@ const MOST_COMPLAINT: usize = 4096;
 
 /// Pieces of 64 KiB taken from a pipe before looking up; the last look takes what the largest usual pipe can hold.
 const MOST_PIECES: usize = 32;
+
+/// `PTRACE_EVENT_STOP` of `linux/ptrace.h`.
+const EVENT_STOP: i32 = 128;
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -237,18 +241,27 @@ fn ended(pid: i32) -> io::Result<Option<RunEnd>> {
         _ if who == 0 => None,
         libc::CLD_EXITED => Some(RunEnd::Exited(status)),
         libc::CLD_KILLED | libc::CLD_DUMPED => Some(RunEnd::Killed(status)),
-        _ if status == libc::SIGTTIN || status == libc::SIGTTOU => Some(RunEnd::WantsTerminal),
+        libc::CLD_STOPPED if wants_terminal(status) => Some(RunEnd::WantsTerminal),
+        // Of a traced command only the group stop counts, not the signal on its way.
+        libc::CLD_TRAPPED if status >> 8 == EVENT_STOP && wants_terminal(status & 0xff) => {
+            Some(RunEnd::WantsTerminal)
+        }
         _ => None,
     })
 }
 
+fn wants_terminal(signal: i32) -> bool {
+    signal == libc::SIGTTIN || signal == libc::SIGTTOU
+}
+
 fn drain(pipe: &mut Option<OwnedFd>, take: &mut dyn FnMut(&[u8])) {
-    let mut buffer = [0u8; 1 << 16];
+    // Not zeroed: most looks find nothing.
+    let mut buffer = [MaybeUninit::<u8>::uninit(); 1 << 16];
     // Bounded, so that a command that never stops printing can't keep us from its deadline.
     for _ in 0..MOST_PIECES {
         let Some(open) = pipe else { return };
         match read_some(open, &mut buffer) {
-            Ok(n) if n > 0 => take(&buffer[..n]),
+            Ok(piece) if !piece.is_empty() => take(piece),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             _ => *pipe = None,

@@ -8,6 +8,7 @@ mod program;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -152,9 +153,9 @@ fn is_executable(path: &Path) -> io::Result<()> {
     Ok(rustix::fs::access(path, rustix::fs::Access::EXEC_OK)?)
 }
 
-/// Reads what a non-blocking descriptor holds, at most one buffer; `Ok(0)` at its end.
-fn read_some(from: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
-    Ok(rustix::io::read(from, buffer)?)
+/// Reads what a non-blocking descriptor holds, at most one buffer; nothing at its end.
+fn read_some<'b>(from: &OwnedFd, buffer: &'b mut [MaybeUninit<u8>]) -> io::Result<&'b mut [u8]> {
+    Ok(rustix::io::read(from, buffer)?.0)
 }
 
 /// Reads a whole 4-byte message of the launcher; `None` at the end of the socket.

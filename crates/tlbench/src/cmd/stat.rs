@@ -21,7 +21,7 @@ use crate::output::Output;
 use crate::stat::floor::Floor;
 use crate::stat::hooks::Hooks;
 use crate::stat::lines::{self, Limits};
-use crate::stat::mix::Mix;
+use crate::stat::mix::{Mix, Settings};
 use crate::stat::profile::{self, Profile};
 use crate::stat::rounds::{Rounds, Schedule, Sitting};
 use crate::stat::runner::{Policy, Runner, Stream};
@@ -108,6 +108,8 @@ pub struct Args {
 
 /// Looks of the sequential plan (`docs/methodology.md`): 1 % each.
 const LOOKS: [u32; 5] = [8, 12, 16, 24, 32];
+/// Runs of each command in a block of short commands, without `-r`.
+const MOST_TURNS: u32 = 10;
 /// Runs of a single command without `-r`.
 const RUNS_ALONE: u32 = 10;
 /// Events that wander without meaning: shown, but no gate unless asked for.
@@ -138,9 +140,16 @@ pub fn run(args: &Args) -> Outcome {
         seed: args.seed.unwrap_or_else(harness::fresh_seed),
         launcher,
         sampling: false,
+        tracing: false,
     };
     if args.mix.mix {
-        return args.mix.run(&mut runner, &subjects, args.repeat, &surroundings, args.verdict.json);
+        let settings = Settings {
+            repeat: args.repeat,
+            ignore_failure: args.ignore_failure,
+            surroundings: &surroundings,
+            verdict: &args.verdict,
+        };
+        return args.mix.run(&mut runner, &subjects, &settings);
     }
     let floor = Floor::measure(&mut runner).context("measuring the cost of a launch")?;
     let metrics = lines::metrics(&runner.counters);
@@ -172,7 +181,7 @@ pub fn run(args: &Args) -> Outcome {
     }
     args.export(&subjects, &rounds, judged.as_ref())?;
     let profiles = match args.profile && rounds.interrupt.is_none() {
-        true => profile::sample(&mut runner, &subjects)?,
+        true => profile::sample(&mut runner, &subjects),
         false => Vec::new(),
     };
     let code = args.print(&subjects, &rounds, judged.as_ref(), floor, &profiles)?;
@@ -238,6 +247,7 @@ impl Args {
             looks: if several && self.repeat.is_none() { LOOKS.to_vec() } else { Vec::new() },
             warmup: self.warmup.unwrap_or(u32::from(several)),
             max_time: self.max_time.or(self.repeat.is_none().then_some(patience)),
+            most_turns: if several && self.repeat.is_none() { MOST_TURNS } else { 1 },
         }
     }
 

@@ -6,7 +6,7 @@ use stats::{Comparison, Verdict};
 
 use super::summary::Summary;
 
-/// Prints the table of `others` against `base`; values are divided by `per`.
+/// Prints the table of `others` against `base`; values are divided by `per`, except peak memory, which no iteration has.
 pub fn print(
     out: &mut impl Write,
     base: (&str, &[Summary]),
@@ -21,32 +21,27 @@ pub fn print(
     };
     for (i, (name, summaries)) in others.iter().enumerate() {
         writeln!(out, "\n base:  {}\n other: {name}", base.0)?;
+        writeln!(out, " {:>13} {:>13} {:>12} {:<12} {:<22} verdict", "base", "other", "change", "", "of")?;
         for before in base.1 {
             let (Some(before), Some(after)) =
                 (shown(base.1, &before.metric), shown(summaries, &before.metric))
             else {
                 continue;
             };
+            let per = divisor(&before, per);
             let change = after.mean() - before.mean();
             let error = before.standard_error().zip(after.standard_error()).map(|(a, b)| a.hypot(b));
             let row = comparisons.get(i).and_then(|c| c.rows.iter().find(|row| row.metric == before.metric));
-            let name = before.metric.strip_prefix("perf/").unwrap_or(&before.metric);
-            let error_shown = error.map_or(String::new(), |error| format!("+- {}", number(error / per)));
-            writeln!(
-                out,
-                "{}",
-                format!(
-                    " {:>13} {:>13} {:>12} {:<11} {} {} {}",
-                    number(before.mean() / per),
-                    number(after.mean() / per),
-                    signed(change / per),
-                    error_shown,
-                    name,
-                    if before.unit == "count" { "" } else { &before.unit },
-                    row.map_or("", |row| word(&row.verdict)),
-                )
-                .trim_end()
-            )?;
+            let line = format!(
+                " {:>13} {:>13} {:>12} {:<12} {:<22} {}",
+                number(before.mean() / per),
+                number(after.mean() / per),
+                signed(change / per),
+                error.map_or(String::new(), |error| format!("+- {}", number(error / per))),
+                named(&before),
+                row.map_or("", |row| word(&row.verdict)),
+            );
+            writeln!(out, "{}", line.trim_end())?;
         }
     }
     Ok(())
@@ -56,17 +51,23 @@ pub fn print(
 pub fn print_alone(out: &mut impl Write, summaries: &[Summary], per: f64) -> io::Result<()> {
     writeln!(out, "\nmeans per iteration ({per} per run); +- is the standard error")?;
     for summary in summaries.iter().filter(|summary| !summary.values.is_empty()) {
-        let name = summary.metric.strip_prefix("perf/").unwrap_or(&summary.metric);
+        let per = divisor(summary, per);
         let error =
             summary.standard_error().map_or(String::new(), |error| format!("+- {}", number(error / per)));
-        let unit = if summary.unit == "count" { "" } else { &summary.unit };
-        writeln!(
-            out,
-            "{}",
-            format!(" {:>13} {error:<11} {name} {unit}", number(summary.mean() / per)).trim_end()
-        )?;
+        writeln!(out, " {:>13} {error:<12} {}", number(summary.mean() / per), named(summary))?;
     }
     Ok(())
+}
+
+/// What a value is divided by: a peak is of the run, however many iterations it has.
+fn divisor(summary: &Summary, per: f64) -> f64 {
+    if summary.metric == "stat/max_rss" { 1.0 } else { per }
+}
+
+/// `page-faults`, `stat/wall, ms`.
+fn named(summary: &Summary) -> String {
+    let name = summary.metric.strip_prefix("perf/").unwrap_or(&summary.metric);
+    if summary.unit == "count" { name.to_owned() } else { format!("{name}, {}", summary.unit) }
 }
 
 fn word(verdict: &Verdict) -> &'static str {

@@ -28,7 +28,13 @@ pub struct Schedule {
     pub warmup: u32,
     /// No further block is begun that would not end by then; `None` for as long as it takes.
     pub max_time: Option<Duration>,
+    /// Runs of each command in a block at most: as many as fit into [`LONG_ENOUGH`]. 1 where the user gave the number.
+    pub most_turns: u32,
 }
+
+/// A block of short commands is made of several turns, until it takes about so long: the value of a block is the mean
+/// over its turns, and a run that a neighbour disturbed is one of many.
+const LONG_ENOUGH: Duration = Duration::from_secs(2);
 
 /// A kept run and its block.
 pub struct Kept {
@@ -121,10 +127,14 @@ impl Sitting<'_> {
             self.hooks.set_up(runner, self.subjects, which)?;
         }
         let bar = terminal::progress(u64::from(self.schedule.warmup + self.schedule.blocks));
+        let mut turns = 1;
         for _ in 0..self.schedule.warmup {
-            if self.block(runner, 0, output, rounds)? {
+            let started = Instant::now();
+            if self.block(runner, (0, 1), output, rounds)? {
                 return Ok(());
             }
+            let fit = LONG_ENOUGH.as_secs_f64() / started.elapsed().as_secs_f64();
+            turns = (fit as u32).clamp(1, self.schedule.most_turns);
             bar.inc(1);
         }
         let started = Instant::now();
@@ -136,7 +146,7 @@ impl Sitting<'_> {
             }
             bar.set_message(format!("block {block} of at most {}", self.schedule.blocks));
             bar.tick();
-            if self.block(runner, block, output, rounds)? {
+            if self.block(runner, (block, turns), output, rounds)? {
                 break;
             }
             rounds.blocks = block;
@@ -149,15 +159,18 @@ impl Sitting<'_> {
         Ok(())
     }
 
-    /// One block: every command once. Block 0 is warm-up. True when the user interrupted.
+    /// One block: every command once per turn. Block 0 is warm-up. True when the user interrupted.
     fn block(
         &self,
         runner: &mut Runner<'_>,
-        block: u32,
+        (block, turns): (u32, u32),
         output: &mut Output,
         rounds: &mut Rounds,
     ) -> anyhow::Result<bool> {
-        for (slot, which) in (0..).zip(self.order(runner.seed, block)) {
+        let first = block.saturating_sub(1) * turns + 1;
+        let seed = runner.seed;
+        let orders = (first..first + turns).flat_map(|turn| self.order(seed, turn));
+        for (slot, which) in (0..).zip(orders) {
             let subject = &self.subjects[which];
             self.hooks.prepare(runner, subject)?;
             if runner.signals.interrupted().is_some() {
@@ -169,20 +182,25 @@ impl Sitting<'_> {
                 return Ok(true);
             }
             rounds.coarse_split |= split_is_coarse(&run, &self.limits);
+            let mut written = Vec::with_capacity(self.metrics.len());
             for mut line in lines(&run, self.metrics, &self.limits, rounds.coarse_split) {
                 line.block = Some(block);
                 line.slot = Some(slot);
                 line.configuration = Some(subject.name.clone());
                 // What can't be counted at all is said once.
-                if block > 1 && self.refused.contains(&line.metric) {
+                if (block > 1 || slot as usize >= self.subjects.len()) && self.refused.contains(&line.metric)
+                {
                     continue;
                 }
-                if block == 0 {
-                    output.line(&Line::Warmup(Box::new(line.clone())))?;
-                    rounds.record.warmup.push(line);
-                } else {
-                    output.line(&Line::Invocation(Box::new(line.clone())))?;
-                    rounds.record.invocations.push(line);
+                let line = Box::new(line);
+                written.push(if block == 0 { Line::Warmup(line) } else { Line::Invocation(line) });
+            }
+            output.lines(&written)?;
+            for line in written {
+                match line {
+                    Line::Warmup(line) => rounds.record.warmup.push(*line),
+                    Line::Invocation(line) => rounds.record.invocations.push(*line),
+                    _ => {}
                 }
             }
             if block > 0 {
@@ -192,11 +210,11 @@ impl Sitting<'_> {
         Ok(runner.signals.interrupted().is_some())
     }
 
-    /// The order of `block`: drawn for odd blocks, reversed in the even one after, so that each command is as often
-    /// early as late.
-    fn order(&self, seed: u64, block: u32) -> Vec<usize> {
-        let mut order = block_order(seed ^ 0x57a7, block.div_ceil(2), self.subjects.len());
-        if block.is_multiple_of(2) {
+    /// The order of a turn, from 1 on: drawn for odd ones, reversed in the even one after, so that each command is as
+    /// often early as late.
+    fn order(&self, seed: u64, turn: u32) -> Vec<usize> {
+        let mut order = block_order(seed ^ 0x57a7, turn.div_ceil(2), self.subjects.len());
+        if turn.is_multiple_of(2) {
             order.reverse();
         }
         order

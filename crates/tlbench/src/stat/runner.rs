@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::Context;
-use counters::{Counters, Note, Reading, Sampler};
+use counters::{Counters, Note, Reading, Sampler, SyscallTracer, Tally};
 use harness::{Clock, Coordinator, Finished, Launcher, Order, RunEnd, Signals, Watch, layout_padding};
 
 use super::subject::Subject;
@@ -48,14 +48,22 @@ pub struct Run {
     pub finished: Finished,
     /// Event counts.
     pub counters: Vec<Reading>,
-    /// What the sampled clock noted, when sampling.
-    pub notes: Vec<Note>,
-    /// Whether the kernel was sampled too.
-    pub notes_of_kernel: bool,
+    /// What the sampled clock noted, or why it could not, when sampling.
+    pub sampled: Option<Result<Sampled, String>>,
+    /// What ptrace counted, or why it could not, when tracing.
+    pub tally: Option<Result<Tally, String>>,
     /// Hash and length of standard output, when it is compared.
     pub output: Option<(u64, u64)>,
     /// Bytes of padding in its environment.
     pub padding: usize,
+}
+
+/// Samples of one run.
+pub struct Sampled {
+    /// In order of time.
+    pub notes: Vec<Note>,
+    /// Whether the kernel was sampled too.
+    pub sees_kernel: bool,
 }
 
 /// Makes runs.
@@ -76,6 +84,8 @@ pub struct Runner<'k> {
     pub launcher: Launcher,
     /// Whether runs are sampled (`--profile`).
     pub sampling: bool,
+    /// Whether runs are traced (`--mix` without tracepoints).
+    pub tracing: bool,
 }
 
 impl Runner<'_> {
@@ -98,7 +108,7 @@ impl Runner<'_> {
         self.coordinator.guard_group(held.group().unwrap_or(0));
         let attached = self.counters.attach(held.pid());
         let sampler = self.sampling.then(|| Sampler::attach(held.pid(), &self.cpus()));
-        let sampler = sampler.transpose().context("sampling: perf_event_open")?;
+        let tracer = self.tracing.then(|| SyscallTracer::attach(held.pid()));
         let (mut hash, mut length) = (DefaultHasher::new(), 0u64);
         let keep = [self.coordinator.janitor_pid()];
         let watch = self.watch(&keep, self.policy.timeout, true);
@@ -106,10 +116,13 @@ impl Runner<'_> {
             hash.write(piece);
             length += piece.len() as u64;
         });
+        let tally = tracer.map(|tracer| Ok(tracer.map_err(|error| format!("ptrace: {error}"))?.finish()));
         let counters = attached.read();
         drop(attached);
-        let notes = sampler.as_ref().map(Sampler::notes).unwrap_or_default();
-        let notes_of_kernel = sampler.is_some_and(|sampler| sampler.sees_kernel);
+        let sampled = sampler.map(|sampler| {
+            let sampler = sampler.map_err(|error| format!("perf_event_open: {error}"))?;
+            Ok(Sampled { notes: sampler.notes(), sees_kernel: sampler.sees_kernel })
+        });
         self.coordinator.guard_group(0);
         let mut finished = finished.with_context(|| format!("waiting for `{}`", subject.command))?;
         if self.shares_terminal()
@@ -119,7 +132,7 @@ impl Runner<'_> {
             finished.end = RunEnd::Interrupted(interrupt);
         }
         let output = self.policy.check_output.then(|| (hash.finish(), length));
-        Ok(Run { finished, counters, notes, notes_of_kernel, output, padding })
+        Ok(Run { finished, counters, sampled, tally, output, padding })
     }
 
     /// Runs a shell command that belongs to no measurement; `heed_interrupts` is false for one that puts things back.

@@ -1,27 +1,77 @@
-//! What each thing costs, from one or two records of this program, and what follows for a command.
+//! What each thing costs by a record of this program, and how that changes from one configuration to another.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use record::Record;
+use record::Unit;
+use report::compare::{Gathered, Rules, gather};
 use serde::Serialize;
 
 use super::count::{self, Counted, syscall_name};
+use crate::inputs;
 
-/// A cost with its standard error, ns.
+/// A number of ns with its uncertainty.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Cost {
-    /// Per occurrence, ns.
+    /// ns.
     pub ns: f64,
-    /// Standard error, ns.
-    pub error_ns: f64,
+    /// Half the width of its 95 % interval, ns; 0 where a single invocation gives none.
+    pub half_width_ns: f64,
 }
 
-/// The costs of one record.
+/// How many of a metric an occurrence is, and the metric.
+type Term = (&'static str, f64);
+
+/// An event and what an occurrence of it is made of; the first alternative that a record holds is taken.
+struct Price {
+    event: String,
+    alternatives: &'static [&'static [Term]],
+    /// Said where there is no price of its own.
+    instead: &'static str,
+}
+
+fn prices() -> Vec<Price> {
+    let price = |event: &str, alternatives| Price { event: event.into(), alternatives, instead: "" };
+    let call = |kind: &str, alternatives| Price { event: syscall_name(kind), alternatives, instead: "" };
+    let within = |event: String, instead| Price { event, alternatives: &[], instead };
+    vec![
+        price(count::FAULTS, &[&[("vm.fault.anon_write", 1.0)]]),
+        price(count::SWITCHES, &[&[("ctx.pipe.2p.0k", 1.0)]]),
+        price(count::FORKS, &[&[("proc.fork", 1.0)]]),
+        price(count::EXECS, &[&[("proc.exec", 1.0), ("proc.fork", -1.0)]]),
+        within(count::WAKE_UPS.into(), "in switches"),
+        within(count::FLUSHES.into(), "no cost is measured alone"),
+        call("read", &[&[("syscall.read", 1.0)], NULL]),
+        call("write", &[&[("syscall.write", 1.0)], NULL]),
+        call("stat", &[&[("syscall.stat", 1.0)], NULL]),
+        call("fstat", &[&[("syscall.fstat", 1.0)], NULL]),
+        call("open", &[&[("syscall.open_close", 1.0)], NULL]),
+        within(syscall_name("close"), "with open"),
+        call("poll, select, epoll", &[&[("poll.file.10", 1.0)], NULL]),
+        call("mmap", &[&[("vm.mt.mmap.1t", 1.0)], NULL]),
+        within(syscall_name("munmap"), "with mmap"),
+        call("mprotect", &[&[("vm.flush.mprotect.1p.0t", 1.0)], NULL]),
+        call("madvise", &[&[("vm.flush.dontneed.1p.0t", 1.0)], NULL]),
+        call("brk", &[&[("vm.brk", 0.5)], NULL]),
+        call("sigaction", &[&[("sig.install", 1.0)], NULL]),
+        call("futex", &[&[("futex.hash.private.1t", 1.0)], NULL]),
+        call("clock_gettime", &[&[("clock.gettime_syscall", 1.0)], NULL]),
+        call("sched_yield", &[&[("syscall.sched_yield", 1.0)], NULL]),
+        within(syscall_name("fork, exec, wait"), "with forks and execs"),
+        call("other", &[NULL]),
+    ]
+}
+
+/// The least a system call costs.
+const NULL: &[Term] = &[("syscall.null", 1.0)];
+
+/// Costs by one configuration, and their change to a second one.
 pub struct Costs {
-    rows: Vec<report::Row>,
-    /// The record's label.
-    pub label: String,
+    /// The configurations' names.
+    pub labels: Vec<String>,
+    by_metric: [BTreeMap<String, Cost>; 2],
+    change: BTreeMap<String, Cost>,
 }
 
 /// One line of the table.
@@ -31,115 +81,183 @@ pub struct Item {
     pub what: String,
     /// Occurrences per run, or why not known.
     pub count: Result<f64, String>,
-    /// Metric that tells its cost, as an expression.
-    pub metric: Option<String>,
-    /// Cost by each record; `None` where the record does not hold the metric.
-    pub costs: Vec<Option<Cost>>,
-}
-
-/// How an event's cost is found: a metric, less another one whose work is part of it, and what to say of it.
-struct Price {
-    event: String,
-    metric: &'static str,
-    less: Option<&'static str>,
-    shown: &'static str,
-}
-
-fn prices() -> Vec<Price> {
-    let price = |event: String, metric, less, shown| Price { event, metric, less, shown };
-    let call = |kind: &str, metric: &'static str, shown| price(syscall_name(kind), metric, None, shown);
-    vec![
-        price(count::FAULTS.into(), "vm.fault.anon_write", None, "vm.fault.anon_write"),
-        price(count::SWITCHES.into(), "ctx.pipe.2p.0k", None, "ctx.pipe.2p.0k"),
-        price(count::FORKS.into(), "proc.fork", None, "proc.fork (fork, exit, wait)"),
-        price(count::EXECS.into(), "proc.exec", Some("proc.fork"), "proc.exec less proc.fork"),
-        call("read", "syscall.read", "syscall.read"),
-        call("write", "syscall.write", "syscall.write"),
-        call("stat", "syscall.stat", "syscall.stat"),
-        call("fstat", "syscall.fstat", "syscall.fstat"),
-        call("open", "syscall.open_close", "syscall.open_close (with its close)"),
-        call("sigaction", "sig.install", "sig.install"),
-        call("mmap, munmap, mprotect, brk", "syscall.null", "syscall.null (at least)"),
-        call("futex", "syscall.null", "syscall.null (at least)"),
-        call("other", "syscall.null", "syscall.null (at least)"),
-    ]
+    /// What its price is made of, as text.
+    pub price: String,
+    terms: &'static [Term],
+    /// Price of an occurrence by each configuration; `None` where a record does not tell.
+    pub costs: [Option<Cost>; 2],
+    /// Change of that price.
+    pub change: Option<Cost>,
 }
 
 impl Costs {
-    /// Reads a record.
-    pub fn read(path: &Path) -> anyhow::Result<Self> {
-        let record = record_of(path)?;
-        let rows = report::rows(&record);
-        if !rows.iter().any(|row| row.metric.starts_with("syscall.") || row.metric.starts_with("vm.")) {
-            bail!("{}: holds no costs; make one with `tlbench run -o FILE`", path.display());
+    /// Reads one record (of one configuration, or of the two of an interleaved run) or two. The change of each cost is
+    /// what `compare` finds between the two, its interval included: between two sittings it allows for their variance.
+    pub fn read(paths: &[PathBuf], rules: &Rules<'_>, options: &stats::Options) -> anyhow::Result<Self> {
+        if paths.is_empty() {
+            return Ok(Costs { labels: vec![], by_metric: Default::default(), change: BTreeMap::new() });
         }
-        Ok(Costs { rows, label: record.header.label })
+        let (named, _) = inputs::read(paths, &[])?;
+        let gathered = gather(&named, rules);
+        let labels: Vec<String> = gathered.table.configurations.iter().map(|c| c.name.clone()).collect();
+        let files: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        if labels.len() > 2 || labels.len() < paths.len() {
+            bail!(
+                "{}: {} configurations; give one record of one or two, or two records of one each",
+                files.join(" "),
+                labels.len()
+            );
+        }
+        let mut by_metric: [BTreeMap<String, Cost>; 2] = Default::default();
+        for (which, costs) in by_metric.iter_mut().enumerate().take(labels.len()) {
+            *costs = costs_of(&gathered, which);
+        }
+        if !by_metric[0].keys().any(|metric| metric.starts_with("syscall.") || metric.starts_with("vm.")) {
+            bail!("{}: no costs in it; make it with `tlbench run -o FILE` or `ab -o FILE`", files.join(" "));
+        }
+        let change = match labels.len() {
+            2 => changes(&gathered, options, &by_metric[0]),
+            _ => BTreeMap::new(),
+        };
+        Ok(Costs { labels, by_metric, change })
     }
 
-    fn cost(&self, price: &Price) -> Option<Cost> {
-        let of = |name: &str| {
-            let row = self.rows.iter().find(|row| row.metric == name)?;
-            // The 95 % interval is about two standard errors to each side.
-            Some(Cost { ns: row.value?, error_ns: row.half_width().unwrap_or(0.0) / 2.0 })
-        };
-        let whole = of(price.metric)?;
-        let Some(less) = price.less else { return Some(whole) };
-        let part = of(less)?;
-        Some(Cost { ns: whole.ns - part.ns, error_ns: whole.error_ns.hypot(part.error_ns) })
-            .filter(|cost| cost.ns > 0.0)
+    /// A price by configuration `which`.
+    fn price(&self, terms: &[Term], which: usize) -> Option<Cost> {
+        sum(terms, &self.by_metric[which]).filter(|cost| cost.ns > 0.0)
     }
 }
 
-/// Reads one record of ours.
-pub fn record_of(path: &Path) -> anyhow::Result<Record> {
-    Record::open(path).with_context(|| path.display().to_string())
+/// A sum over terms; their errors are independent.
+fn sum(terms: &[Term], of: &BTreeMap<String, Cost>) -> Option<Cost> {
+    let mut sum = Cost { ns: 0.0, half_width_ns: 0.0 };
+    for (metric, times) in terms {
+        let cost = of.get(*metric)?;
+        sum.ns += times * cost.ns;
+        sum.half_width_ns = sum.half_width_ns.hypot(times * cost.half_width_ns);
+    }
+    (!terms.is_empty()).then_some(sum)
+}
+
+/// Costs by configuration `which`.
+fn costs_of(gathered: &Gathered, which: usize) -> BTreeMap<String, Cost> {
+    let in_ns = gathered.table.metrics.iter().zip(&gathered.units).filter(|(_, (unit, _))| *unit == Unit::NS);
+    let cost = |metric: &stats::Measured| {
+        let values: Vec<f64> = metric.cells.get(which)?.observations.iter().map(|o| o.value).collect();
+        let location = stats::estimate::value_interval(&values)?;
+        let half_width_ns = location.ci95.map_or(0.0, |(lo, hi)| (hi - lo) / 2.0);
+        Some((metric.name.clone(), Cost { ns: location.value, half_width_ns }))
+    };
+    in_ns.filter_map(|(metric, _)| cost(metric)).collect()
+}
+
+/// The change of every cost from the first configuration to the second.
+fn changes(
+    gathered: &Gathered,
+    options: &stats::Options,
+    before: &BTreeMap<String, Cost>,
+) -> BTreeMap<String, Cost> {
+    let report = stats::compare(&gathered.table, &[(0, 1)], options);
+    let rows = report.comparisons.into_iter().flat_map(|comparison| comparison.rows);
+    rows.filter_map(|row| {
+        let (cost, ratio, interval) = (before.get(&row.metric)?, row.ratio?, row.ci95?);
+        let half_width_ns = cost.ns * (interval.hi - interval.lo) / 2.0;
+        Some((row.metric, Cost { ns: cost.ns * (ratio - 1.0), half_width_ns }))
+    })
+    .collect()
 }
 
 /// The table of a command.
-pub fn items(counted: &Counted, costs: &[Costs]) -> Vec<Item> {
+pub fn items(counted: &Counted, costs: &Costs) -> Vec<Item> {
     let prices = prices();
-    counted
-        .events
-        .iter()
-        .map(|(event, count)| {
-            let price = prices.iter().find(|price| price.event == *event);
-            Item {
-                what: event.clone(),
-                count: count.clone(),
-                metric: price.map(|price| price.shown.to_owned()),
-                costs: costs.iter().map(|costs| costs.cost(price?)).collect(),
-            }
-        })
-        .collect()
-}
-
-/// A predicted change of a command's time from the first record to the second, ns per run, with its standard error.
-/// `None` without two records.
-pub fn predicted_change(items: &[Item]) -> Option<Cost> {
-    let mut sum = Cost { ns: 0.0, error_ns: 0.0 };
-    let mut any = false;
-    for item in items {
-        let [Some(a), Some(b)] = item.costs[..] else { continue };
-        let Ok(count) = item.count else { continue };
-        any = true;
-        sum.ns += count * (b.ns - a.ns);
-        sum.error_ns = sum.error_ns.hypot(count * a.error_ns.hypot(b.error_ns));
-    }
-    any.then_some(sum)
-}
-
-/// The measured change of a command's CPU time between two `stat` records, as a fraction with its standard error.
-pub fn measured_change(before: &Path, after: &Path) -> anyhow::Result<(f64, f64)> {
-    let cpu = |path: &Path| {
-        let row = report::rows(&record_of(path)?).into_iter().find(|row| row.metric == "stat/cpu");
-        let row = row.filter(|row| row.value.is_some());
-        row.with_context(|| {
-            format!("{}: holds no stat/cpu; make it with `tlbench stat -o FILE -- CMD`", path.display())
-        })
+    let item = |(event, count): &(String, Result<f64, String>)| {
+        let price = prices.iter().find(|price| price.event == *event);
+        let known = |terms: &&&'static [Term]| costs.price(terms, 0).is_some();
+        let terms =
+            price.and_then(|price| price.alternatives.iter().find(known)).copied().unwrap_or_default();
+        let priced = price.is_some_and(|price| !price.alternatives.is_empty());
+        Item {
+            what: event.clone(),
+            count: count.clone(),
+            price: match price {
+                _ if !terms.is_empty() => shown(terms, priced_at_least(event, terms)),
+                Some(_) if priced && !costs.labels.is_empty() => "not in the record".into(),
+                Some(price) if !costs.labels.is_empty() => price.instead.into(),
+                _ => String::new(),
+            },
+            terms,
+            costs: [costs.price(terms, 0), costs.price(terms, 1)],
+            change: sum(terms, &costs.change),
+        }
     };
-    let (a, b) = (cpu(before)?, cpu(after)?);
-    let value = |row: &report::Row| row.value.unwrap_or(f64::NAN);
-    let relative = |row: &report::Row| row.half_width().unwrap_or(0.0) / 2.0 / value(row);
-    let ratio = value(&b) / value(&a);
-    Ok((ratio - 1.0, ratio * relative(&a).hypot(relative(&b))))
+    counted.events.iter().map(item).collect()
+}
+
+/// Whether a call is priced as one that does nothing.
+fn priced_at_least(event: &str, terms: &[Term]) -> bool {
+    event.starts_with("system call") && terms == NULL
+}
+
+fn shown(terms: &[Term], at_least: bool) -> String {
+    let term = |(i, (metric, times)): (usize, &Term)| match *times {
+        1.0 => (*metric).to_owned(),
+        -1.0 if i > 0 => format!("less {metric}"),
+        times => format!("{times} {metric}"),
+    };
+    let text: Vec<String> = terms.iter().enumerate().map(term).collect();
+    format!("{}{}", text.join(" "), if at_least { " at least" } else { "" })
+}
+
+/// The predicted change of a run from the first configuration to the second, ns, with the half-width of its 95 %
+/// interval. What several items owe to one metric is one error, not several. `None` without two configurations.
+pub fn predicted_change(items: &[Item], costs: &Costs) -> Option<Cost> {
+    let mut weights: BTreeMap<&str, f64> = BTreeMap::new();
+    for item in items.iter().filter(|item| item.change.is_some()) {
+        let Ok(count) = item.count else { continue };
+        for (metric, times) in item.terms {
+            *weights.entry(metric).or_default() += times * count;
+        }
+    }
+    let mut whole = Cost { ns: 0.0, half_width_ns: 0.0 };
+    for (metric, weight) in &weights {
+        let change = costs.change.get(*metric)?;
+        whole.ns += weight * change.ns;
+        whole.half_width_ns = whole.half_width_ns.hypot(weight * change.half_width_ns);
+    }
+    (!weights.is_empty()).then_some(whole)
+}
+
+/// A measured change of a command's CPU time: fraction and 95 % interval.
+#[derive(Clone, Debug, Serialize)]
+pub struct Change {
+    /// other / base - 1.
+    pub fraction: f64,
+    /// Its 95 % interval.
+    pub ci95: [f64; 2],
+    /// The two configurations compared.
+    pub between: [String; 2],
+}
+
+/// The change of `stat/cpu` between two `stat` records, or between the two commands of one.
+pub fn measured_change(
+    paths: &[PathBuf],
+    rules: &Rules<'_>,
+    options: &stats::Options,
+) -> anyhow::Result<Change> {
+    let (named, _) = inputs::read(paths, &[])?;
+    let gathered = gather(&named, rules);
+    let names: Vec<&String> = gathered.table.configurations.iter().map(|c| &c.name).collect();
+    let files = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
+    let [a, b] = names[..] else {
+        bail!("{files}: {} commands; --measured takes two to compare", names.len())
+    };
+    let report = stats::compare(&gathered.table, &[(0, 1)], options);
+    let mut rows = report.comparisons.into_iter().flat_map(|comparison| comparison.rows);
+    let row = rows.find(|row| row.metric == "stat/cpu");
+    let told = row.and_then(|row| Some((row.ratio?, row.ci95?)));
+    let (ratio, interval) = told.with_context(|| {
+        format!("{files}: no stat/cpu with an interval; make it with `tlbench stat -r N -o FILE -- CMD`")
+    })?;
+    let ci95 = [interval.lo - 1.0, interval.hi - 1.0];
+    Ok(Change { fraction: ratio - 1.0, ci95, between: [a.clone(), b.clone()] })
 }

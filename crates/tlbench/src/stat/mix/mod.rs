@@ -13,9 +13,12 @@ use counters::Surroundings;
 use serde_json::json;
 
 use self::costs::Costs;
+use self::count::{By, Plan};
+use self::show::Table;
 use super::runner::Runner;
 use super::subject::Subject;
 use crate::exit::Outcome;
+use crate::verdict::VerdictArgs;
 
 /// Runs of either kind without `-r`.
 const RUNS: u32 = 5;
@@ -26,50 +29,70 @@ pub struct Mix {
     /// Count what the command asks of the kernel: faults, system calls by kind, switches, forks, execs
     #[arg(long)]
     pub mix: bool,
-    /// Records of `tlbench run` that say what each costs; two predict the net change from the first to the second
+    /// What counts system calls, forks and execs
+    #[arg(long, value_enum, value_name = "BY", default_value_t, requires = "mix")]
+    count_by: By,
+    /// Records of `tlbench run` or `ab` that say what each costs; two (or the two states of one) predict the net change
     #[arg(long, value_name = "RECORD", num_args = 1..=2, requires = "mix")]
     costs: Vec<PathBuf>,
-    /// Records of `tlbench stat` of this command under either, to put beside the prediction
-    #[arg(long, value_name = "RECORD", num_args = 2, requires = "costs")]
+    /// Records of `tlbench stat` of this command under either, to put beside the prediction (or one of both)
+    #[arg(long, value_name = "RECORD", num_args = 1..=2, requires = "costs")]
     measured: Vec<PathBuf>,
+}
+
+/// What `--mix` takes from the options of the command.
+pub struct Settings<'a> {
+    /// `-r`.
+    pub repeat: Option<u32>,
+    /// `-i`.
+    pub ignore_failure: bool,
+    /// What decides over events here.
+    pub surroundings: &'a Surroundings,
+    /// How changes are judged and shown.
+    pub verdict: &'a VerdictArgs,
 }
 
 impl Mix {
     /// Counts every subject and prints its table.
-    pub fn run(
-        &self,
-        runner: &mut Runner<'_>,
-        subjects: &[Subject],
-        repeat: Option<u32>,
-        surroundings: &Surroundings,
-        json: bool,
-    ) -> Outcome {
-        if self.measured.len() == 2 && self.costs.len() != 2 {
-            bail!("--measured stands beside a prediction, which needs two records after --costs");
+    pub fn run(&self, runner: &mut Runner<'_>, subjects: &[Subject], settings: &Settings<'_>) -> Outcome {
+        let rules = settings.verdict.rules(Default::default())?;
+        let options = settings.verdict.options(&[])?;
+        let costs = Costs::read(&self.costs, &rules, &options)?;
+        if !self.measured.is_empty() && costs.labels.len() != 2 {
+            bail!("--measured stands beside a prediction, which needs the costs of two configurations");
         }
-        let costs: Vec<Costs> =
-            self.costs.iter().map(|path| Costs::read(path)).collect::<anyhow::Result<_>>()?;
-        let labels: Vec<String> = costs.iter().map(|costs| costs.label.clone()).collect();
         let measured = match self.measured.as_slice() {
-            [before, after] => Some(costs::measured_change(before, after)?),
-            _ => None,
+            [] => None,
+            paths => Some(costs::measured_change(paths, &rules, &options)?),
+        };
+        let plan = Plan {
+            runs: settings.repeat.unwrap_or(RUNS),
+            by: self.count_by,
+            surroundings: settings.surroundings,
+            ignore_failure: settings.ignore_failure,
         };
         let mut documents = Vec::new();
-        for subject in subjects {
-            let counted = count::count(runner, subject, repeat.unwrap_or(RUNS), surroundings)?;
-            let Some(counted) = counted else { break };
+        for (which, subject) in subjects.iter().enumerate() {
+            let Some(counted) = count::count(runner, subject, &plan)? else { break };
             let items = costs::items(&counted, &costs);
-            if json {
-                documents.push(show::document(&subject.command, &counted, &items, &labels, measured));
+            let table = Table {
+                command: &subject.command,
+                counted: &counted,
+                items: &items,
+                costs: &costs,
+                measured: measured.as_ref(),
+            };
+            if settings.verdict.json {
+                documents.push(table.document());
                 continue;
             }
             let mut out = io::stdout().lock();
-            if subject.origin > 0 {
+            if which > 0 {
                 writeln!(out)?;
             }
-            show::print(&mut out, &subject.command, &counted, &items, &labels, measured)?;
+            table.print(&mut out)?;
         }
-        if json {
+        if settings.verdict.json {
             println_json(&json!({"commands": documents}))?;
         }
         Ok(runner

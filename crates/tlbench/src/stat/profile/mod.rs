@@ -4,17 +4,22 @@ mod symbols;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::time::{Duration, Instant};
 
 use counters::Note;
 use serde_json::{Value, json};
 use stats::Share;
 
 use self::symbols::Symbols;
-use super::runner::Runner;
+use super::runner::{Runner, Sampled};
 use super::subject::Subject;
 
-/// Runs of each command that are sampled, after the measured ones.
-const RUNS: u32 = 5;
+/// Runs of each command that are sampled, after the measured ones: at least, and at most.
+const RUNS: std::ops::RangeInclusive<u32> = 5..=100;
+/// Samples of each command that are enough.
+const ENOUGH: u64 = 2000;
+/// No further run is begun after this time.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// Functions shown.
 const MOST: usize = 15;
 /// Samples of a function in both commands below which its share is not judged.
@@ -28,38 +33,51 @@ pub struct Profile {
     lost: u64,
     /// False where the kernel's functions may not be sampled.
     sees_kernel: bool,
+    /// Runs sampled.
+    runs: u32,
+    /// Why there is nothing.
+    refused: Option<String>,
 }
 
-/// Samples `RUNS` runs of every subject, in turn. The error is why it can't be done here.
-pub fn sample(runner: &mut Runner<'_>, subjects: &[Subject]) -> anyhow::Result<Vec<Profile>> {
+/// Samples further runs of every subject, in turn, until there are enough of each. Where that can't be done, the profiles
+/// say why: a verdict needs none.
+pub fn sample(runner: &mut Runner<'_>, subjects: &[Subject]) -> Vec<Profile> {
     let mut profiles: Vec<Profile> = subjects.iter().map(|_| Profile::default()).collect();
     let mut symbols = Symbols::read();
+    let started = Instant::now();
     runner.sampling = true;
-    let mut done = Ok(());
-    'all: for turn in 0..RUNS {
+    'all: for turn in 1..=*RUNS.end() {
         for (profile, subject) in profiles.iter_mut().zip(subjects) {
-            match runner.run(subject, 0, turn) {
-                Ok(run) => profile.add(&run.notes, run.notes_of_kernel, &mut symbols),
-                Err(error) => {
-                    done = Err(error);
-                    break 'all;
-                }
-            }
+            let run = runner.run(subject, 0, turn);
             if runner.signals.interrupted().is_some() {
                 break 'all;
             }
+            match run.map(|run| run.sampled) {
+                Ok(Some(Ok(sampled))) => profile.add(&sampled, &mut symbols),
+                Ok(None) => {}
+                Ok(Some(Err(why))) => profile.refused = Some(why),
+                Err(error) => profile.refused = Some(format!("{error:#}")),
+            }
+            if profile.refused.is_some() {
+                break 'all;
+            }
+        }
+        let enough = profiles.iter().all(|profile| profile.total >= ENOUGH);
+        if turn >= *RUNS.start() && (enough || started.elapsed() > PATIENCE) {
+            break;
         }
     }
     runner.sampling = false;
-    done.map(|()| profiles)
+    profiles
 }
 
 impl Profile {
-    fn add(&mut self, notes: &[Note], sees_kernel: bool, symbols: &mut Symbols) {
-        self.sees_kernel = sees_kernel;
+    fn add(&mut self, sampled: &Sampled, symbols: &mut Symbols) {
+        self.sees_kernel = sampled.sees_kernel;
+        self.runs += 1;
         // Mappings by process and first address: length, offset, file.
         let mut maps: BTreeMap<(u32, u64), (u64, u64, String)> = BTreeMap::new();
-        for note in notes {
+        for note in &sampled.notes {
             match note {
                 Note::Map { pid, start, length, offset, path } => {
                     maps.insert((*pid, *start), (*length, *offset, path.clone()));
@@ -146,7 +164,10 @@ fn moved<'p>(base: &'p Profile, other: &'p Profile) -> Vec<Moved<'p>> {
 /// Prints the hottest functions of a single command, or what moved between the first and each other.
 pub fn print(out: &mut impl Write, subjects: &[Subject], profiles: &[Profile]) -> io::Result<()> {
     let (Some(base), Some(first)) = (profiles.first(), subjects.first()) else { return Ok(()) };
-    let of = |profile: &Profile| format!("{} samples in {RUNS} runs", profile.total);
+    if let Some(why) = profiles.iter().find_map(|profile| profile.refused.as_deref()) {
+        return writeln!(out, "\nno profile: {why}");
+    }
+    let of = |profile: &Profile| format!("{} samples in {} runs", profile.total, profile.runs);
     if profiles.len() == 1 {
         writeln!(out, "\nwhere `{}` spends its CPU time ({})", first.name, of(base))?;
         for function in base.hottest().into_iter().take(MOST) {
@@ -156,7 +177,7 @@ pub fn print(out: &mut impl Write, subjects: &[Subject], profiles: &[Profile]) -
     for (subject, other) in subjects.iter().zip(profiles).skip(1) {
         writeln!(
             out,
-            "\nfunctions whose share of CPU time moved from `{}` ({}) to `{}` ({})",
+            "\nfunctions whose share of CPU time moved\n  from `{}` ({})\n  to   `{}` ({})",
             first.name,
             of(base),
             subject.name,
@@ -169,7 +190,8 @@ pub fn print(out: &mut impl Write, subjects: &[Subject], profiles: &[Profile]) -
         for Moved { function, p_adjusted } in moved {
             let (before, after) = (base.pct(function), other.pct(function));
             let change = after - before;
-            writeln!(out, "  {before:6.2} %  {after:6.2} %  {change:+7.2}  p {p_adjusted:.3}  {function}")?;
+            let p = if p_adjusted < 0.001 { "<.001".into() } else { format!("{p_adjusted:.3}") };
+            writeln!(out, "  {before:6.2} %  {after:6.2} %  {change:+7.2}  p {p:>5}  {function}")?;
         }
     }
     if profiles.iter().any(|profile| !profile.sees_kernel && profile.total > 0) {
@@ -201,7 +223,7 @@ pub fn document(subjects: &[Subject], profiles: &[Profile]) -> Value {
             let moved: Vec<Value> = if i == 0 { Vec::new() } else { moved(base, profile).iter().map(|m| {
                 json!({"function": m.function, "base_pct": base.pct(m.function), "pct": profile.pct(m.function), "p_adjusted": m.p_adjusted})
             }).collect() };
-            json!({"name": subject.name, "samples": profile.total, "lost": profile.lost, "kernel": profile.sees_kernel, "hottest": hot(profile), "moved": moved})
+            json!({"name": subject.name, "samples": profile.total, "runs": profile.runs, "reason": profile.refused, "lost": profile.lost, "kernel": profile.sees_kernel, "hottest": hot(profile), "moved": moved})
         })
         .collect();
     json!(commands)

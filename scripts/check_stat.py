@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Repeats what docs/stat.md claims of `tlbench stat`: false alarms, power, agreement with perf, own cost.
+
+    scripts/check_stat.py TLBENCH aa [TRIES]          ten commands against themselves, TRIES (10) times each
+    scripts/check_stat.py TLBENCH power [TRIES]       a command against itself with 5 % more work, TRIES (20) times
+    scripts/check_stat.py TLBENCH perf [TRIES]        `stat -r 10 -- true` and `perf stat -r 10 true` in turn
+    scripts/check_stat.py TLBENCH cost [ROUNDS]       CPU time per run, beside perf and hyperfine
+    scripts/check_stat.py TLBENCH impossible [RUNS]   RUNS (200) runs of true and of a command with two busy processes
+
+TLBENCH is the program to check. Needs Python 3.8 only; perf, hyperfine and awk where they are named.
+"""
+import json
+import math
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+
+COMMANDS = [
+    ["true"],
+    ["date"],
+    ["ls", "/usr/bin"],
+    ["cat", "/proc/meminfo"],
+    ["sh", "-c", "exit 0"],
+    ["sh", "-c", "true | cat"],
+    ["awk", "BEGIN{while(i<200000)i++}"],
+    ["head", "-c", "20000000", "/dev/zero"],
+    ["sort", "/etc/services"],
+    ["grep", "-r", "a", "/etc/default"],
+]
+
+
+def spin(loops):
+    """A command whose work is `loops` turns of an interpreter, and a constant few faults."""
+    return ["awk", "BEGIN{while(i<%d)i++}" % loops]
+
+
+def stat(tlbench, words):
+    """Runs `tlbench stat --json`; the exit code and the document."""
+    done = subprocess.run(
+        [tlbench, "stat", "--json", "-o", "record.jsonl", *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    os.unlink("record.jsonl")
+    return done.returncode, json.loads(done.stdout)
+
+
+def said(document):
+    """Rows with a verdict of difference: metric, word, change in per cent."""
+    rows = document["comparison"]["comparisons"][0]["rows"]
+    told = [row for row in rows if row["verdict"] in ("better", "worse", "differs")]
+    return [(row["metric"], row["verdict"], round(100 * (row["ratio"] - 1), 2)) for row in told]
+
+
+def blocks(document):
+    return max(run["block"] for run in document["commands"][0]["runs"])
+
+
+def load():
+    return "load average " + open("/proc/loadavg").read().split()[0]
+
+
+def check_aa(tlbench, tries):
+    silent = total = 0
+    for _ in range(tries):
+        for command in COMMANDS:
+            _, document = stat(tlbench, ["--", *command, "--", *command])
+            told = said(document)
+            total += 1
+            silent += not told
+            if told:
+                print(" ".join(command), blocks(document), "blocks:", told, flush=True)
+    print(f"no verdict in {silent} of {total} ({load()})")
+    return silent >= 0.95 * total
+
+
+def check_power(tlbench, tries):
+    work, found, wrong, used = 1_000_000, 0, 0, []
+    for _ in range(tries):
+        _, document = stat(tlbench, ["--", *spin(work), "--", *spin(work * 105 // 100)])
+        told = said(document)
+        used.append(blocks(document))
+        slower = [row for row in told if row[1] == "worse" and row[2] > 0]
+        found += bool(slower)
+        wrong += any(row[1] == "better" for row in told)
+        print(used[-1], "blocks:", told, flush=True)
+    print(f"5 % more work found in {found} of {tries}, wrong sign in {wrong}; blocks {sorted(used)} ({load()})")
+    return found >= 0.9 * tries
+
+
+def perf_stat(runs, event):
+    """Mean and its standard error of `event` over `runs` runs of true."""
+    done = subprocess.run(
+        ["perf", "stat", "-x", ",", "-r", str(runs), "-e", event, "true"], stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "LC_ALL": "C"},
+    )
+    fields = done.stderr.strip().splitlines()[-1].split(",")
+    mean = float(fields[0])
+    return mean, mean * float(fields[3].rstrip("%")) / 100
+
+
+def check_perf(tlbench, tries):
+    agree = equal = 0
+    for turn in range(tries):
+        theirs = {}
+
+        def ask():
+            theirs["clock"], theirs["faults"] = perf_stat(10, "task-clock"), perf_stat(10, "page-faults")
+
+        if turn % 2:
+            ask()
+        _, document = stat(tlbench, ["-r", "10", "--", "true"])
+        if not turn % 2:
+            ask()
+        of = lambda name: [run["counters"][name]["value"] for run in document["commands"][0]["runs"]]
+        clock, faults = of("task-clock"), of("page-faults")
+        error = statistics.stdev(clock) / math.sqrt(len(clock))
+        apart = statistics.mean(clock) - theirs["clock"][0]
+        # 2.1: the 97.5 % quantile of t with 18 degrees of freedom.
+        limit = 2.1 * math.hypot(error, theirs["clock"][1])
+        agree += abs(apart) <= limit
+        equal += abs(statistics.mean(faults) - theirs["faults"][0]) <= 1
+        print(
+            f"task-clock {statistics.mean(clock):.3f} +- {error:.3f} ms, perf's {theirs['clock'][0]:.3f} +- "
+            f"{theirs['clock'][1]:.3f}; faults {statistics.mean(faults):.1f}, perf's {theirs['faults'][0]:.1f}",
+            flush=True,
+        )
+    print(f"task-clock within its interval in {agree} of {tries}, faults within 1 in {equal} of {tries} ({load()})")
+    return agree >= 0.9 * tries and equal == tries
+
+
+def cpu_of(command):
+    """CPU time of a command and its descendants, s."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def check_cost(tlbench, rounds):
+    runs = 300
+    tools = {
+        "tlbench": lambda n: [tlbench, "stat", "-r", str(n), "-o", f"cost{os.urandom(4).hex()}.jsonl", "--", "true"],
+        "perf": lambda n: ["perf", "stat", "-r", str(n), "true"],
+        "hyperfine": lambda n: ["hyperfine", "-N", "-w", "0", "-r", str(n), "true"],
+    }
+    cost = {name: [] for name in tools}
+    for turn in range(rounds):
+        for name in list(tools) if turn % 2 else list(tools)[::-1]:
+            few, many = cpu_of(tools[name](2)), cpu_of(tools[name](2 + runs))
+            cost[name].append(1e3 * (many - few) / runs)
+    for name, values in cost.items():
+        print(f"{name}: {statistics.median(values):.2f} ms of CPU time per run of true, {[round(v, 2) for v in values]}")
+    least = {name: statistics.median(values) for name, values in cost.items()}
+    print(load())
+    return least["tlbench"] <= least["perf"] and least["tlbench"] < least["hyperfine"]
+
+
+def check_impossible(tlbench, runs):
+    cpus, bad = os.cpu_count(), 0
+    two = ["sh", "-c", "awk 'BEGIN{while(i<30000)i++}' & awk 'BEGIN{while(i<30000)i++}'; wait"]
+    for command in (["true"], two):
+        _, document = stat(tlbench, ["-r", str(runs), "--", *command])
+        for run in document["commands"][0]["runs"]:
+            clock = run["counters"]["task-clock"]["value"]
+            used = max(clock / 1e3, run["user_s"] + run["sys_s"])
+            if not 0 < used <= run["wall_s"] * cpus or run["max_rss_bytes"] <= 0:
+                bad += 1
+                print(run)
+    print(f"{bad} impossible values in {2 * runs} runs ({load()})")
+    return bad == 0
+
+
+def main():
+    checks = {
+        "aa": (check_aa, 10),
+        "power": (check_power, 20),
+        "perf": (check_perf, 10),
+        "cost": (check_cost, 6),
+        "impossible": (check_impossible, 200),
+    }
+    if len(sys.argv) < 3 or sys.argv[2] not in checks:
+        sys.exit(__doc__)
+    check, usual = checks[sys.argv[2]]
+    tlbench = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory() as place:
+        os.chdir(place)
+        held = check(tlbench, int(sys.argv[3]) if len(sys.argv) > 3 else usual)
+        os.chdir("/")
+    sys.exit(0 if held else 1)
+
+
+if __name__ == "__main__":
+    main()
