@@ -1,5 +1,7 @@
 //! Counting run after run.
 
+use std::io;
+
 use environment::{Root, known};
 use perf_event_open_sys::bindings as sys;
 
@@ -168,20 +170,29 @@ fn probe(kernel: &dyn Kernel, mut event: Event, surroundings: &Surroundings) -> 
         }
         Spec::Perf(attribute) => *attribute,
     };
-    let first = match kernel.open(&attribute, 0, None) {
+    let mut error = match kernel.open(&attribute, 0, None) {
         Ok(_) => return Probed { event, refused: None },
         Err(error) => error,
     };
-    let forbidden = matches!(first.raw_os_error(), Some(libc::EACCES | libc::EPERM));
-    if forbidden && !attribute.exclude_kernel && !attribute.exclude_user && !only_in_kernel(&attribute) {
+    let forbidden = |error: &io::Error| matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM));
+    if forbidden(&error)
+        && !attribute.exclude_kernel
+        && !attribute.exclude_user
+        && !only_in_kernel(&attribute)
+    {
         attribute.exclude_kernel = true;
-        if kernel.open(&attribute, 0, None).is_ok() {
-            event.spec = Spec::Perf(attribute);
-            event.name.push_str(":u");
-            return Probed { event, refused: None };
+        match kernel.open(&attribute, 0, None) {
+            Ok(_) => {
+                event.spec = Spec::Perf(attribute);
+                event.name.push_str(":u");
+                return Probed { event, refused: None };
+            }
+            // What user mode lacks as well is not a matter of rights: rights are asked for first.
+            Err(second) if !forbidden(&second) => error = second,
+            Err(_) => {}
         }
     }
-    let why = surroundings.reason(&attribute, &first);
+    let why = surroundings.reason(&attribute, &error);
     Probed { event, refused: Some(why) }
 }
 

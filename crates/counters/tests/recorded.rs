@@ -187,6 +187,13 @@ fn without_the_right_to_kernel_mode_user_mode_is_counted_and_named() {
 }
 
 #[test]
+fn what_user_mode_lacks_as_well_is_not_a_matter_of_rights() {
+    let kernel = Recorded { user_mode_only: true, ..Recorded::default() };
+    let surroundings = Surroundings { paranoid: Some(2), ..without_pmu() };
+    assert!(reason(&kernel, "cycles", &surroundings).contains("hypervisor (kvm)"));
+}
+
+#[test]
 fn a_tracepoint_gets_its_filter() {
     let kernel = Recorded { answers: vec![((2, 17), times(5, 1, 1))], ..Recorded::default() };
     let mut event = Event::new("raw_syscalls:sys_enter", 2, 17);

@@ -4,10 +4,14 @@ use crate::contrast::{Contrast, Scale, Unit};
 use crate::legacy::Group;
 use crate::reduced::Reduced;
 use crate::table::{Cell, Table};
-use crate::trimmed;
+use crate::{estimate, trimmed};
 
-/// Mean log of each block in which the cell was measured, by rising block number.
-pub fn logs_by_block(cell: &Cell) -> Vec<(u32, f64)> {
+/// A block's number and the logs of a cell's observations in it, in the order taken: more than one where a block is made
+/// of several turns.
+pub type Block = (u32, Vec<f64>);
+
+/// The blocks in which the cell was measured, by rising number.
+pub fn logs_by_block(cell: &Cell) -> Vec<Block> {
     let usable = |value: f64| value.is_finite() && value > 0.0;
     let mut logs: Vec<(u32, f64)> = cell
         .observations
@@ -16,27 +20,42 @@ pub fn logs_by_block(cell: &Cell) -> Vec<(u32, f64)> {
         .filter_map(|o| o.block.map(|block| (block, o.value.ln())))
         .collect();
     logs.sort_by_key(|(block, _)| *block);
-    let mean =
-        |same: &[(u32, f64)]| (same[0].0, same.iter().map(|(_, log)| log).sum::<f64>() / same.len() as f64);
-    logs.chunk_by(|a, b| a.0 == b.0).map(mean).collect()
+    let block = |same: &[(u32, f64)]| (same[0].0, same.iter().map(|(_, log)| *log).collect());
+    logs.chunk_by(|a, b| a.0 == b.0).map(block).collect()
 }
 
 /// ln(other / base) of each block that both have, up to block `last`.
-pub fn differences(base: &[(u32, f64)], other: &[(u32, f64)], last: u32) -> Vec<(u32, f64)> {
-    common(base, other).take_while(|(block, ..)| *block <= last).map(|(block, a, b)| (block, b - a)).collect()
+pub fn differences(base: &[Block], other: &[Block], last: u32) -> Vec<(u32, f64)> {
+    let known = common(base, other).take_while(|(block, ..)| *block <= last);
+    known.map(|(block, a, b)| (block, difference(a, b))).collect()
+}
+
+/// The difference of one block. With as many turns on both sides it is the median over the turns: those of a turn were
+/// taken one after the other, and a neighbour that came or went between the two makes one turn an outlier, not the block.
+/// Else the means are compared.
+fn difference(base: &[f64], other: &[f64]) -> f64 {
+    if base.len() != other.len() {
+        return mean(other) - mean(base);
+    }
+    let turns: Vec<f64> = base.iter().zip(other).map(|(a, b)| b - a).collect();
+    estimate::median(&turns).unwrap_or(f64::NAN)
+}
+
+fn mean(logs: &[f64]) -> f64 {
+    logs.iter().sum::<f64>() / logs.len() as f64
 }
 
 /// Mean over the two of each block's logs, for the blocks that both have.
-pub fn means(base: &[(u32, f64)], other: &[(u32, f64)]) -> Vec<(u32, f64)> {
-    common(base, other).map(|(block, a, b)| (block, (a + b) / 2.0)).collect()
+pub fn means(base: &[Block], other: &[Block]) -> Vec<(u32, f64)> {
+    common(base, other).map(|(block, a, b)| (block, (mean(a) + mean(b)) / 2.0)).collect()
 }
 
 /// Merges two lists that rise by block number.
-fn common<'a>(a: &'a [(u32, f64)], b: &'a [(u32, f64)]) -> impl Iterator<Item = (u32, f64, f64)> + 'a {
+fn common<'a>(a: &'a [Block], b: &'a [Block]) -> impl Iterator<Item = (u32, &'a [f64], &'a [f64])> + 'a {
     let mut rest = b.iter().peekable();
-    a.iter().filter_map(move |&(block, log)| {
-        while rest.next_if(|(other, _)| *other < block).is_some() {}
-        rest.next_if(|(other, _)| *other == block).map(|(_, other)| (block, log, *other))
+    a.iter().filter_map(move |(block, logs)| {
+        while rest.next_if(|(other, _)| other < block).is_some() {}
+        rest.next_if(|(other, _)| other == block).map(|(_, other)| (*block, &logs[..], &other[..]))
     })
 }
 
@@ -124,8 +143,24 @@ mod tests {
         assert_eq!(d.iter().map(|(block, _)| *block).collect::<Vec<_>>(), [1, 2]);
         assert!((d[1].1).abs() < 1e-12, "geometric mean of 200 and 50 is 100");
         assert_eq!(metric.differences(0, 1, 1).len(), 1);
-        assert_eq!(means(&[(1, 2.0), (3, 4.0)], &[(2, 9.0), (3, 6.0), (5, 1.0)]), [(3, 5.0)]);
+        let single = |blocks: &[(u32, f64)]| -> Vec<Block> {
+            blocks.iter().map(|&(block, log)| (block, vec![log])).collect()
+        };
+        let (a, b) = (single(&[(1, 2.0), (3, 4.0)]), single(&[(2, 9.0), (3, 6.0), (5, 1.0)]));
+        assert_eq!(means(&a, &b), [(3, 5.0)]);
         assert_eq!(numbers(&table), [1, 2, 3, 4, 9]);
+    }
+
+    #[test]
+    fn a_disturbed_turn_does_not_move_its_block() {
+        // A neighbour slows the machine down to a half from the middle of the second turn on.
+        let base = [(1, vec![0.0, 0.0, 0.7])];
+        let other = [(1, vec![0.05, 0.75, 0.75])];
+        let found = differences(&base, &other, u32::MAX);
+        assert!((found[0].1 - 0.05).abs() < 1e-12, "{found:?}");
+        // A turn that lacks one side leaves the means.
+        let found = differences(&base, &[(1, vec![0.1, 0.3])], u32::MAX);
+        assert!((found[0].1 - (0.2 - 0.7 / 3.0)).abs() < 1e-12, "{found:?}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What all pairs of a table share, computed once: with a thousand configurations there are as many pairs, and the
 //! spread pooled over all of them is the same for each.
 
-use crate::blocks;
+use crate::blocks::{self, Block};
 use crate::legacy::{self, Group, Pooled};
 use crate::modes;
 use crate::sittings::Sittings;
@@ -11,8 +11,8 @@ use crate::table::{Layout, Measured, Table};
 pub struct Reduced<'a> {
     /// The metric.
     pub metric: &'a Measured,
-    /// Mean logs by rising block number, per configuration; empty unless the order is controlled.
-    pub by_block: Vec<Vec<(u32, f64)>>,
+    /// Logs by rising block number, per configuration; empty unless the order is controlled.
+    pub by_block: Vec<Vec<Block>>,
     /// Spread and rounding of each configuration.
     pub groups: Vec<Option<Group>>,
     /// Spread pooled over all configurations, each at least its rounding's.

@@ -385,3 +385,41 @@ fn a_mix_says_what_share_of_the_run_is_known() {
         assert!(!forks["reason"].as_str().unwrap().is_empty());
     }
 }
+
+#[test]
+fn blocks_of_short_commands_hold_several_turns_of_each() {
+    let place = tempfile::tempdir().unwrap();
+    let (_, document) = judged(place.path(), &["--max-time", "3s", "--", "true", "--", "true"]);
+    let in_block = |command: usize, block: u64| {
+        runs(&document, command).iter().filter(|run| run["block"] == block).count()
+    };
+    let blocks = runs(&document, 0).last().unwrap()["block"].as_u64().unwrap();
+    for block in 1..=blocks {
+        assert_eq!(in_block(0, block), in_block(1, block), "block {block}");
+    }
+    assert!(in_block(0, 1) > 1, "a launch takes no second");
+    // The number of runs asked for is the number made.
+    let (_, document) = judged(place.path(), &["-r", "3", "--", "true", "--", "true"]);
+    assert_eq!((runs(&document, 0).len(), runs(&document, 1).len()), (3, 3));
+}
+
+#[test]
+fn a_command_that_wants_the_terminal_is_ended_and_told() {
+    let place = tempfile::tempdir().unwrap();
+    let own = env!("CARGO_BIN_EXE_tlbench");
+    let typed = format!("{own} stat -r 1 -- sh -c 'read x < /dev/tty'");
+    let output = Command::new("script")
+        .args(["-qec", &typed, "/dev/null"])
+        .current_dir(place.path())
+        .env("TMPDIR", place.path())
+        .stdin(std::process::Stdio::null())
+        .output();
+    let Ok(output) = output else {
+        println!("skipped: no `script` to make a terminal");
+        return;
+    };
+    let screen = String::from_utf8_lossy(&output.stdout);
+    assert!(screen.contains("it wants the terminal"), "{screen}");
+    assert!(screen.contains("no run ended well"), "{screen}");
+    assert!(left_after(place.path(), Duration::from_secs(10)).is_empty());
+}

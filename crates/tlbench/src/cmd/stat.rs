@@ -109,7 +109,7 @@ pub struct Args {
 /// Looks of the sequential plan (`docs/methodology.md`): 1 % each.
 const LOOKS: [u32; 5] = [8, 12, 16, 24, 32];
 /// Runs of each command in a block of short commands, without `-r`.
-const MOST_TURNS: u32 = 10;
+const MOST_TURNS: u32 = 16;
 /// Runs of a single command without `-r`.
 const RUNS_ALONE: u32 = 10;
 /// Events that wander without meaning: shown, but no gate unless asked for.
@@ -345,8 +345,11 @@ impl Args {
             subjects.iter().map(|subject| summary::summaries(&rounds.record, &subject.name)).collect();
         for ((subject, summaries), runs) in subjects.iter().zip(&per_command).zip(&rounds.runs) {
             let failed = rounds_failed(runs, self.ignore_failure);
-            if judged.is_none() || failed > 0 {
-                screen::print(&mut out, &subject.name, runs.len() - failed, summaries, floor)?;
+            let good = runs.len() - failed;
+            if good == 0 {
+                writeln!(out, "`{}`: no run ended well", subject.name)?;
+            } else if judged.is_none() || failed > 0 {
+                screen::print(&mut out, &subject.name, good, summaries, floor)?;
                 if let Some(per) = self.iterations() {
                     delta::print_alone(&mut out, summaries, per as f64)?;
                 }

@@ -28,6 +28,9 @@ pub fn print(
             else {
                 continue;
             };
+            if before.mean() == 0.0 && after.mean() == 0.0 {
+                continue;
+            }
             let per = divisor(&before, per);
             let change = after.mean() - before.mean();
             let error = before.standard_error().zip(after.standard_error()).map(|(a, b)| a.hypot(b));

@@ -52,6 +52,8 @@ pub struct Rounds {
     pub runs: Vec<Vec<Kept>>,
     /// Blocks finished.
     pub blocks: u32,
+    /// Turns begun in them.
+    turns: u32,
     /// The signal that ended it early.
     pub interrupt: Option<Interrupt>,
     /// Why the commands can't be compared: what they printed differs.
@@ -95,6 +97,7 @@ impl Sitting<'_> {
             record: Record { header, warmup: vec![], invocations: vec![], footer: None, skipped: vec![] },
             runs: self.subjects.iter().map(|_| Vec::new()).collect(),
             blocks: 0,
+            turns: 0,
             interrupt: None,
             not_comparable: Vec::new(),
             failed: 0,
@@ -127,14 +130,14 @@ impl Sitting<'_> {
             self.hooks.set_up(runner, self.subjects, which)?;
         }
         let bar = terminal::progress(u64::from(self.schedule.warmup + self.schedule.blocks));
-        let mut turns = 1;
+        // The quickest turn so far: the first one reads its files from the disk.
+        let mut least = Duration::MAX;
         for _ in 0..self.schedule.warmup {
             let started = Instant::now();
             if self.block(runner, (0, 1), output, rounds)? {
                 return Ok(());
             }
-            let fit = LONG_ENOUGH.as_secs_f64() / started.elapsed().as_secs_f64();
-            turns = (fit as u32).clamp(1, self.schedule.most_turns);
+            least = least.min(started.elapsed());
             bar.inc(1);
         }
         let started = Instant::now();
@@ -146,9 +149,12 @@ impl Sitting<'_> {
             }
             bar.set_message(format!("block {block} of at most {}", self.schedule.blocks));
             bar.tick();
+            let turns = self.turns(least);
+            let begun = Instant::now();
             if self.block(runner, (block, turns), output, rounds)? {
                 break;
             }
+            least = least.min(begun.elapsed() / turns);
             rounds.blocks = block;
             bar.inc(1);
             if self.schedule.looks.contains(&block) && self.look(rounds, &bar) {
@@ -167,8 +173,10 @@ impl Sitting<'_> {
         output: &mut Output,
         rounds: &mut Rounds,
     ) -> anyhow::Result<bool> {
-        let first = block.saturating_sub(1) * turns + 1;
-        let seed = runner.seed;
+        let (first, seed) = (rounds.turns + 1, runner.seed);
+        if block > 0 {
+            rounds.turns += turns;
+        }
         let orders = (first..first + turns).flat_map(|turn| self.order(seed, turn));
         for (slot, which) in (0..).zip(orders) {
             let subject = &self.subjects[which];
@@ -208,6 +216,12 @@ impl Sitting<'_> {
             }
         }
         Ok(runner.signals.interrupted().is_some())
+    }
+
+    /// How many turns a block has when one takes `least`.
+    fn turns(&self, least: Duration) -> u32 {
+        let fit = LONG_ENOUGH.as_secs_f64() / least.as_secs_f64();
+        (fit as u32).clamp(1, self.schedule.most_turns)
     }
 
     /// The order of a turn, from 1 on: drawn for odd ones, reversed in the even one after, so that each command is as
@@ -278,9 +292,13 @@ impl Rounds {
     }
 }
 
+/// Lines of a failed command's standard error that are shown.
+const MOST_SAID: usize = 3;
+
 fn said_or_nothing(said: &str) -> String {
-    match said.trim() {
-        "" => "it said nothing on standard error".into(),
-        text => format!("it said: {text}"),
+    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    match lines.len() {
+        0 => "it said nothing on standard error".into(),
+        n => format!("it said: {}", lines[n.saturating_sub(MOST_SAID)..].join("\n")),
     }
 }
