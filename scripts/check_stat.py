@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Repeats what docs/stat.md claims of `tlbench stat`: false alarms, power, agreement with perf, own cost.
 
-    scripts/check_stat.py TLBENCH aa [TRIES]          ten commands against themselves, TRIES (10) times each
-    scripts/check_stat.py TLBENCH power [TRIES]       a command against itself with 5 % more work, TRIES (20) times
-    scripts/check_stat.py TLBENCH perf [TRIES]        `stat -r 10 -- true` and `perf stat -r 10 true` in turn
-    scripts/check_stat.py TLBENCH cost [ROUNDS]       CPU time per run, beside perf and hyperfine
-    scripts/check_stat.py TLBENCH impossible [RUNS]   RUNS (200) runs of true and of a command with two busy processes
+    scripts/check_stat.py TLBENCH aa [TRIES [SECONDS]]       ten commands against themselves, TRIES (10) times each
+    scripts/check_stat.py TLBENCH power [TRIES [SECONDS]]    a command against itself with 5 % more work, TRIES (20) times
+    scripts/check_stat.py TLBENCH perf [TRIES]               `stat -r 10 -- true` and `perf stat -r 10 true` in turn
+    scripts/check_stat.py TLBENCH cost [ROUNDS]              CPU time per run, beside perf and hyperfine
+    scripts/check_stat.py TLBENCH impossible [RUNS]          RUNS (200) runs of true and of a command with two busy processes
 
-TLBENCH is the program to check. Needs Python 3.8 only; perf, hyperfine and awk where they are named.
+SECONDS is the patience of a try (`--max-time`). TLBENCH is the program to check. Needs Python 3.8 only; perf, hyperfine and awk where they are named.
 """
 import json
 import math
@@ -61,24 +61,25 @@ def load():
     return "load average " + open("/proc/loadavg").read().split()[0]
 
 
-def check_aa(tlbench, tries):
+def check_aa(tlbench, tries, patience=()):
     silent = total = 0
     for _ in range(tries):
         for command in COMMANDS:
-            _, document = stat(tlbench, ["--", *command, "--", *command])
+            _, document = stat(tlbench, [*patience, "--", *command, "--", *command])
             told = said(document)
             total += 1
             silent += not told
             if told:
                 print(" ".join(command), blocks(document), "blocks:", told, flush=True)
+        print(f"{silent} of {total} without a verdict so far", flush=True)
     print(f"no verdict in {silent} of {total} ({load()})")
     return silent >= 0.95 * total
 
 
-def check_power(tlbench, tries):
+def check_power(tlbench, tries, patience=()):
     work, found, wrong, used = 1_000_000, 0, 0, []
     for _ in range(tries):
-        _, document = stat(tlbench, ["--", *spin(work), "--", *spin(work * 105 // 100)])
+        _, document = stat(tlbench, [*patience, "--", *spin(work), "--", *spin(work * 105 // 100)])
         told = said(document)
         used.append(blocks(document))
         slower = [row for row in told if row[1] == "worse" and row[2] > 0]
@@ -186,7 +187,8 @@ def main():
     tlbench = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as place:
         os.chdir(place)
-        held = check(tlbench, int(sys.argv[3]) if len(sys.argv) > 3 else usual)
+        patience = [["--max-time", f"{seconds}s"] for seconds in sys.argv[4:5]]
+        held = check(tlbench, int(sys.argv[3]) if len(sys.argv) > 3 else usual, *patience)
         os.chdir("/")
     sys.exit(0 if held else 1)
 

@@ -109,7 +109,7 @@ pub struct Args {
 /// Looks of the sequential plan (`docs/methodology.md`): 1 % each.
 const LOOKS: [u32; 5] = [8, 12, 16, 24, 32];
 /// Runs of each command in a block of short commands, without `-r`.
-const MOST_TURNS: u32 = 16;
+const MOST_TURNS: u32 = 5;
 /// Runs of a single command without `-r`.
 const RUNS_ALONE: u32 = 10;
 /// Events that wander without meaning: shown, but no gate unless asked for.
