@@ -74,14 +74,21 @@ impl Curve {
         curve
     }
 
-    /// The part of one round, as a curve; points that round lacks are left out.
-    pub fn round(&self, round: usize) -> Curve {
+    /// The curve with each point's value another quantile of its rounds instead of the best one.
+    pub fn at_quantile(&self, share: f64) -> Curve {
+        self.group(0, 1, share)
+    }
+
+    /// The curve of every `of`th round from `group` on, each point at a quantile of these: an estimate independent of
+    /// the other groups'.
+    pub fn group(&self, group: usize, of: usize, share: f64) -> Curve {
         let points = self
             .points
             .iter()
             .filter_map(|p| {
-                let value = *p.rounds.get(round)?;
-                Some(Point { p10: value, rounds: vec![value], ..p.clone() })
+                let mut rounds: Vec<f64> = p.rounds.iter().copied().skip(group).step_by(of.max(1)).collect();
+                rounds.sort_by(f64::total_cmp);
+                (!rounds.is_empty()).then(|| Point { p10: quantile(&rounds, share), rounds, ..p.clone() })
             })
             .collect();
         Curve { points }

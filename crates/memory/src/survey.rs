@@ -27,9 +27,15 @@ pub trait Probe {
 
 /// Rounds of every point at least, and of those that differ between rounds at most.
 const ROUNDS: u32 = 3;
-const MOST_ROUNDS: u32 = 9;
+const MOST_ROUNDS: u32 = 6;
 /// Rounds of the points around a step: they are many and short, so that some of them fall into quiet moments.
-const STEP_ROUNDS: [u32; 2] = [9, 5];
+const STEP_ROUNDS: u32 = 9;
+/// Most rounds of a step's points, with those of [`Survey::again`].
+const MOST_STEP_ROUNDS: u32 = 30;
+/// A point is settled when its two best rounds are this near, as a share: a quiet moment was met twice.
+const SETTLED: f64 = 0.03;
+/// So many points of a step may remain unsettled: one in this many.
+const UNSETTLED: usize = 8;
 
 /// How far the rounds of a point may be apart, as a share, before more are taken.
 const SPREAD: f64 = 0.02;
@@ -45,13 +51,24 @@ pub struct Survey<'p, P: Probe> {
     /// Points that could not be had, with the reason.
     pub refused: BTreeMap<(Chain, u32), String>,
     rng: Pcg64Mcg,
+    /// Points around the steps of the load curve.
+    steps: Vec<Vec<Request>>,
+    /// The next round of the points around steps.
+    next: u32,
 }
 
 impl<'p, P: Probe> Survey<'p, P> {
     /// An empty survey. `own_lines` bounds the pages of [`Chain::Load`].
     pub fn new(probe: &'p mut P, page_bytes: u64, own_lines: u32, seed: u64) -> Self {
         let recording = Recording { page_bytes, own_lines, batches: Vec::new() };
-        Survey { probe, recording, refused: BTreeMap::new(), rng: Pcg64Mcg::seed_from_u64(seed) }
+        Survey {
+            probe,
+            recording,
+            refused: BTreeMap::new(),
+            rng: Pcg64Mcg::seed_from_u64(seed),
+            steps: Vec::new(),
+            next: STEP_ROUNDS,
+        }
     }
 
     /// The probe, to measure something else with.
@@ -136,12 +153,53 @@ impl<'p, P: Probe> Survey<'p, P> {
         for (at, pair) in plateaus.windows(2).take(2).enumerate() {
             let Some(step) = Step::between(&coarse, &pair[0], &pair[1]) else { continue };
             let requests = self.load_requests(&fine(step.half, at, most_pages), 1, false);
-            self.take(&requests, 0..STEP_ROUNDS[at]);
+            self.take(&requests, 0..STEP_ROUNDS);
+            self.steps.push(requests);
         }
     }
 
-    /// One chain on its grid from 4 to `most` pages, its first step finely. `Chain::Instruction` brings its control.
-    pub fn single(&mut self, chain: Chain, most: u32) {
+    /// One more round of those points around the load curve's steps that are not settled; false when none was needed or
+    /// enough were taken. What disturbs (a neighbour on the same core) comes and goes over tenths of a second: call
+    /// this between other measurements.
+    pub fn again(&mut self) -> bool {
+        if self.next >= MOST_STEP_ROUNDS || self.probe.interrupted() {
+            return false;
+        }
+        let round = self.next;
+        let mut taken = false;
+        for requests in self.steps.clone() {
+            let unsettled = self.unsettled(&requests);
+            if unsettled.len() * UNSETTLED > requests.len() {
+                self.take(&unsettled, round..round + 1);
+                taken = true;
+            }
+        }
+        self.next += 1;
+        taken
+    }
+
+    /// Requests whose two best rounds are further apart than [`SETTLED`].
+    fn unsettled(&self, requests: &[Request]) -> Vec<Request> {
+        let mut chains: Vec<(Chain, u32)> = requests.iter().map(|r| (r.chain, r.stride)).collect();
+        chains.sort_unstable();
+        chains.dedup();
+        let mut found = Vec::new();
+        for (chain, stride) in chains {
+            for mut point in Curve::of(&self.recording, chain, stride).points {
+                let request = Request { chain, stride, pages: point.pages };
+                point.rounds.sort_by(f64::total_cmp);
+                let settled = matches!(point.rounds[..], [best, next, ..] if next <= best * (1.0 + SETTLED));
+                if !settled && requests.contains(&request) {
+                    found.push(request);
+                }
+            }
+        }
+        found
+    }
+
+    /// One chain on its grid from 4 to `most` pages, its first step finely in so many rounds. `Chain::Instruction` brings
+    /// its control on the grid.
+    pub fn single(&mut self, chain: Chain, most: u32, rounds: u32) {
         let control = (chain == Chain::Instruction).then_some(Chain::InstructionPacked);
         let requests = |pages: &[u32]| -> Vec<Request> {
             let of = |chain| move |&pages: &u32| Request { chain, stride: 1, pages };
@@ -150,10 +208,12 @@ impl<'p, P: Probe> Survey<'p, P> {
         self.take(&requests(&grid(4, most)), 0..ROUNDS);
         let curve = Curve::of(&self.recording, chain, 1);
         let (coarse, plateaus) = grid_plateaus(&curve);
-        for (at, pair) in plateaus.windows(2).take(2).enumerate() {
-            if let Some(step) = Step::between(&coarse, &pair[0], &pair[1]) {
-                self.take(&requests(&fine(step.half, at, most)), 0..STEP_ROUNDS[at]);
-            }
+        if let Some(pair) = plateaus.windows(2).next()
+            && let Some(step) = Step::between(&coarse, &pair[0], &pair[1])
+        {
+            let fine: Vec<Request> =
+                fine(step.half, 0, most).iter().map(|&pages| Request { chain, stride: 1, pages }).collect();
+            self.take(&fine, 0..rounds);
         }
     }
 
@@ -166,7 +226,16 @@ impl<'p, P: Probe> Survey<'p, P> {
         let mut stride = 1;
         while stride < widest && same < if halved { 3 } else { 16 } && !self.probe.interrupted() {
             stride *= 2;
-            let pages = between(0.3 * last, 1.3 * last + 4.0);
+            // Halved or the same: coarse points tell, and every count where the ways themselves are counted.
+            let mut pages = between(0.3 * last, 1.3 * last + 4.0);
+            let mut kept = 0;
+            pages.retain(|&page| {
+                let far = page <= 20 || f64::from(page) > 1.04 * f64::from(kept);
+                if far {
+                    kept = page;
+                }
+                far
+            });
             let requests = self.load_requests(&pages, stride, false);
             self.take(&requests, 0..ROUNDS);
             let Some(capacity) = capacity(&self.recording, stride, step, threshold) else { return };

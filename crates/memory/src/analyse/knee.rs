@@ -23,7 +23,7 @@ pub struct Knee {
     pub entries: f64,
     /// The shape that fits best, where one was fitted.
     pub shape: Option<Replacement>,
-    /// Root mean square misfit as a share of the rise, where a shape was fitted.
+    /// Mean absolute misfit as a share of the rise, where a shape was fitted; a point above the line counts half.
     pub misfit: f64,
     /// The step as fitted: both plateaus next to the knee.
     pub step: Step,
@@ -77,24 +77,41 @@ pub fn departure(points: &[&Point], step: &Step, threshold: f64) -> Option<(u32,
     (cut > 0 && cut < points.len()).then(|| (points[cut - 1].pages, points[cut].pages))
 }
 
-/// Fits every shape of [`Shape::all`] (with `only`, those of that kind) to the rise: capacity by search, both plateaus by least squares in a window from
-/// 0.65 to 1.35 of the capacity, so that what comes later (page tables leaving a cache) does not matter.
+/// Fits every shape of [`Shape::all`] (with `only`, those of that kind) to the rise: capacity by search between 0.45 and
+/// 1.25 of the half height, both plateaus by a robust line in a window around the capacity ([`Shape::window`]), so that what comes
+/// later (page tables leaving a cache) does not matter.
+///
+/// Kinds other than [`Replacement::Cyclic`] can imitate it with fewer or more entries, [`Replacement::Split`] most of
+/// all; so they count only where they fit clearly better (see [`CLEARLY`]).
 pub fn fit(curve: &Curve, step: &Step, only: Option<Replacement>) -> Option<Knee> {
-    let mut best: Option<Knee> = None;
-    for shape in Shape::all().iter().filter(|s| only.is_none_or(|o| o == s.replacement)) {
-        // Coarse, then fine around the coarse optimum.
-        let Some(coarse) = search(curve, step, shape, 0.6 * step.half, 1.25 * step.half, 0.03) else {
-            continue;
-        };
-        let Some(knee) = search(curve, step, shape, 0.96 * coarse.entries, 1.04 * coarse.entries, 0.005)
-        else {
-            continue;
-        };
-        if best.is_none_or(|b| knee.misfit < b.misfit) {
-            best = Some(knee);
-        }
+    let kind = |kind| {
+        let shapes = Shape::all().iter().filter(|s| s.replacement == kind);
+        shapes.filter_map(|shape| of_shape(curve, step, shape)).min_by(by_misfit)
+    };
+    if let Some(only) = only {
+        return kind(only);
     }
-    best
+    let clearly = |this: Option<Knee>, other: Option<Knee>| match (this, other) {
+        (Some(this), Some(other)) if other.misfit >= CLEARLY * this.misfit => Some(this),
+        (this, other) => other.or(this),
+    };
+    let uneven =
+        [Replacement::Random, Replacement::RoundRobin].into_iter().filter_map(kind).min_by(by_misfit);
+    let whole = clearly(kind(Replacement::Cyclic), uneven);
+    clearly(whole, kind(Replacement::Split))
+}
+
+/// A less common kind must leave less than this share of the misfit of the more common one.
+const CLEARLY: f64 = 0.8;
+
+fn by_misfit(a: &Knee, b: &Knee) -> std::cmp::Ordering {
+    a.misfit.total_cmp(&b.misfit)
+}
+
+/// One shape: coarse, then fine around the coarse optimum.
+fn of_shape(curve: &Curve, step: &Step, shape: &Shape) -> Option<Knee> {
+    let coarse = search(curve, step, shape, 0.45 * step.half, 1.25 * step.half, 0.02)?;
+    search(curve, step, shape, 0.98 * coarse.entries, 1.02 * coarse.entries, 0.002)
 }
 
 fn search(curve: &Curve, step: &Step, shape: &Shape, from: f64, to: f64, ratio: f64) -> Option<Knee> {
@@ -111,38 +128,64 @@ fn search(curve: &Curve, step: &Step, shape: &Shape, from: f64, to: f64, ratio: 
     best
 }
 
-/// The best `low + rise * misses` for a table of `entries` over the points in the window, by least squares; `None`
-/// when its plateaus are not those of this step.
+/// Rounds of reweighting: least squares turns into least absolute deviations, which a few disturbed points do not move.
+const REWEIGHTINGS: usize = 3;
+/// Weight of a point above the line: other work only adds time, so what lies above is disturbed rather than below blessed.
+const ABOVE: f64 = 0.5;
+/// Deviations below this share of the step count alike.
+const RESOLUTION: f64 = 0.01;
+
+/// The best `low + rise * misses` for a table of `entries` over the points in the window, by reweighted least squares;
+/// `None` when its plateaus are not those of this step.
 fn at_entries(curve: &Curve, step: &Step, shape: &Shape, entries: f64) -> Option<Knee> {
-    let (first, last) = ((0.72 * entries) as u32, (1.22 * entries) as u32);
-    let (mut n, mut sx, mut sy, mut sxx, mut sxy, mut syy) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
-    for point in curve.between(first, last) {
-        let x = shape.misses(entries, f64::from(point.pages));
-        let y = step.share(point.p10);
-        n += 1.0;
-        sx += x;
-        sy += y;
-        sxx += x * x;
-        sxy += x * y;
-        syy += y * y;
-    }
-    let spread = sxx - sx * sx / n;
-    if n < 8.0 || spread <= 1e-9 {
+    let (below, above) = shape.window();
+    let (first, last) = ((below * entries) as u32, (above * entries) as u32);
+    let points: Vec<(f64, f64)> = curve
+        .between(first, last)
+        .map(|point| (shape.misses(entries, f64::from(point.pages)), step.share(point.p10)))
+        .collect();
+    if points.len() < 8 {
         return None;
     }
-    let rise = (sxy - sx * sy / n) / spread;
-    let low = (sy - rise * sx) / n;
-    if !(0.3..=1.6).contains(&rise) || low.abs() > 0.15 {
+    let weight = |r: f64| (if r > 0.0 { ABOVE } else { 1.0 }) / r.abs().max(RESOLUTION);
+    let (mut low, mut rise) = line(&points, |_, _| 1.0)?;
+    for _ in 0..REWEIGHTINGS {
+        (low, rise) = line(&points, |x, y| weight(y - low - rise * x))?;
+    }
+    if !(0.3..=1.6).contains(&rise) || low.abs() > 0.3 {
         return None;
     }
-    let residual = (syy - low * sy - rise * sxy).max(0.0);
+    let deviation = |&(x, y): &(f64, f64)| {
+        let r = y - low - rise * x;
+        r.abs() * if r > 0.0 { ABOVE } else { 1.0 }
+    };
+    let misfit = points.iter().map(deviation).sum::<f64>() / points.len() as f64 / rise;
     let cycles = |share: f64| step.low + share * (step.high - step.low);
     Some(Knee {
         entries,
         shape: Some(shape.replacement),
-        misfit: (residual / n).sqrt() / rise,
+        misfit,
         step: Step { low: cycles(low), high: cycles(low + rise), half: step.half },
     })
+}
+
+/// Intercept and slope of the weighted least squares line; `None` when all abscissae are one.
+fn line(points: &[(f64, f64)], weight: impl Fn(f64, f64) -> f64) -> Option<(f64, f64)> {
+    let (mut n, mut sx, mut sy, mut sxx, mut sxy) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    for &(x, y) in points {
+        let w = weight(x, y);
+        n += w;
+        sx += w * x;
+        sy += w * y;
+        sxx += w * x * x;
+        sxy += w * x * y;
+    }
+    let spread = sxx - sx * sx / n;
+    if spread <= 1e-9 * n {
+        return None;
+    }
+    let slope = (sxy - sx * sy / n) / spread;
+    Some(((sy - slope * sx) / n, slope))
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use crate::recording::median;
 
 use super::knee::{Knee, Step, departure, fit};
 use super::plateau::{Plateau, plateaus};
-use super::replacement::Replacement;
 
 /// How sure a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -15,10 +14,10 @@ pub enum Confidence {
     /// No number can be stated; the reason says why.
     #[serde(rename = "not resolved")]
     NotResolved,
-    /// One method only, or the rounds disagree.
+    /// One method only, or a group of rounds disagrees.
     #[serde(rename = "low")]
     Low,
-    /// The pair of plateaus was found in at least two thirds of the rounds.
+    /// Groups of rounds agree.
     #[serde(rename = "medium")]
     Medium,
     /// All rounds and a clean stride series agree.
@@ -48,6 +47,10 @@ const FIRST_THRESHOLD: f64 = 0.05;
 
 /// A step must exceed this many times the spread between rounds.
 const NOISE_FACTOR: f64 = 3.0;
+
+/// Flat parts whose rounds differ by more than this share hide steps altogether, so that the next one would be taken for
+/// the first.
+const WORST_NOISE: f64 = 0.2;
 
 /// The grid every curve is first sampled on: four points per octave from `first` to `last` pages.
 pub fn grid(first: u32, last: u32) -> Vec<u32> {
@@ -122,67 +125,106 @@ fn level(curve: &Curve, coarse: &Curve, pair: &[Plateau], at: usize, noise: f64)
         ));
         return level;
     }
-    let whole = fit(curve, &step, None);
-    let Some(entries) = entries(curve, &step, at, whole) else {
+    if noise > WORST_NOISE {
+        level.reason = Some(format!("disturbed: rounds of the flat parts differ by {:.0} %", 100.0 * noise));
+        return level;
+    }
+    let fitted = best_fit(curve, &step);
+    let Some(entries) = entries(curve, &step, at, fitted.map(|f| f.knee)) else {
         level.reason = Some("no cut between the two plateaus".into());
         return level;
     };
     let rounds = curve.complete_rounds((0.6 * step.half) as u32, (1.3 * step.half) as u32);
-    let by_round: Vec<f64> =
-        (0..rounds).filter_map(|round| of_round(&curve.round(round), &step, at, whole)).collect();
-    let near = |value: &&f64| (**value / entries - 1.0).abs() < 0.1;
-    let agreeing = by_round.iter().filter(near).count();
-    if agreeing < 2 || agreeing * 3 < rounds {
-        let low = by_round.iter().copied().fold(entries, f64::min);
-        let high = by_round.iter().copied().fold(entries, f64::max);
+    let groups = groups(rounds);
+    let by_group: Vec<f64> =
+        (0..groups).filter_map(|group| of_group(curve, (group, groups), &step, at, fitted)).collect();
+    let near = |value: &&f64| (**value / entries - 1.0).abs() < AGREEMENT;
+    let agreeing = by_group.iter().filter(near).count();
+    if agreeing < 2 || agreeing * 3 < groups * 2 {
+        let low = by_group.iter().copied().fold(entries, f64::min);
+        let high = by_group.iter().copied().fold(entries, f64::max);
         level.reason = Some(format!(
-            "disturbed: {agreeing} of {rounds} rounds agree within 10 % ({low:.0} to {high:.0} entries)"
+            "disturbed: {agreeing} of {groups} groups of rounds agree within {:.0} % ({low:.0} to {high:.0} entries)",
+            100.0 * AGREEMENT
         ));
         return level;
     }
     level.entries = Some(entries.round() as u32);
-    // The rounds that agree span the interval; the others are what `agreeing` counted out.
-    let kept: Vec<f64> = by_round.iter().filter(near).copied().collect();
+    // The groups that agree span the interval; the others are what `agreeing` counted out.
+    let kept: Vec<f64> = by_group.iter().filter(near).copied().collect();
     let least = kept.iter().copied().fold(entries, f64::min);
     let most = kept.iter().copied().fold(entries, f64::max);
-    level.interval = Some((least.floor() as u32, most.ceil() as u32));
-    level.confidence = if agreeing * 3 >= rounds * 2 { Confidence::Medium } else { Confidence::Low };
-    if level.confidence == Confidence::Low {
-        level.reason = Some(format!("{agreeing} of {rounds} rounds agree"));
+    level.interval = Some((least.round() as u32, most.round() as u32));
+    level.confidence = Confidence::Medium;
+    if agreeing < groups {
+        level.confidence = Confidence::Low;
+        level.reason = Some(format!("{agreeing} of {groups} groups of rounds agree"));
+    } else if fitted.is_none() {
+        level.confidence = Confidence::Low;
+        level.reason =
+            Some("the rise has no known table's shape; the last page count without misses is stated".into());
     }
     level
 }
 
-/// Entries as one round alone shows them, by the shape that all rounds together have.
-fn of_round(curve: &Curve, step: &Step, at: usize, whole: Option<Knee>) -> Option<f64> {
-    let shape = whole.and_then(|knee| knee.shape);
-    let needed = at > 0 || shape == Some(Replacement::Split);
-    entries(curve, step, at, if needed { fit(curve, step, shape) } else { None })
+/// How near the groups of rounds must be to what all rounds say, as a share.
+const AGREEMENT: f64 = 0.07;
+
+/// Groups that the rounds are dealt to: three, or two where rounds are few.
+fn groups(rounds: usize) -> usize {
+    if rounds >= 6 { 3 } else { 2 }
 }
 
-/// How far up the step, as fitted, a point of a later level has misses: its table has many sets, so one page too many
-/// does not show yet.
-const LATER_THRESHOLD: f64 = 0.1;
+/// A shape fitted to the curve of a quantile of the rounds.
+#[derive(Clone, Copy)]
+struct Fitted {
+    knee: Knee,
+    share: f64,
+}
 
-/// Entries of the table that is full at `step`: the last page count without misses, unless the shape of the rise says
-/// that misses begin before the table is full (two halves) or stay rare when it is (random victims). A small step is
-/// taken as it is, a later one with the plateaus fitted next to the knee.
+/// Quantiles of the rounds that are tried. Undisturbed, the median is best: the least is the one whose clock was read too
+/// low. Where a neighbour takes entries most of the time, only the best rounds show the table.
+const SHARES: [f64; 3] = [0.5, 0.25, 0.0];
+
+/// A shape that misses the points by more than this share of the step does not count.
+const WORST_FIT: f64 = 0.06;
+
+fn best_fit(curve: &Curve, step: &Step) -> Option<Fitted> {
+    SHARES
+        .iter()
+        .filter_map(|&share| Some(Fitted { knee: fit(&curve.at_quantile(share), step, None)?, share }))
+        .filter(|fitted| fitted.knee.misfit < WORST_FIT)
+        .min_by(|a, b| a.knee.misfit.total_cmp(&b.knee.misfit))
+}
+
+/// Entries as one group of rounds shows them, by the kind and quantile that all rounds together have.
+fn of_group(
+    curve: &Curve,
+    (group, groups): (usize, usize),
+    step: &Step,
+    at: usize,
+    whole: Option<Fitted>,
+) -> Option<f64> {
+    let curve = curve.group(group, groups, whole.map_or(0.0, |f| f.share));
+    let knee = whole.and_then(|f| fit(&curve, step, f.knee.shape));
+    entries(&curve, step, at, knee)
+}
+
+/// Entries of the table that is full at `step`: by the shape that fits; where none does, by the last page count
+/// without misses.
 fn entries(curve: &Curve, step: &Step, at: usize, fitted: Option<Knee>) -> Option<f64> {
-    let window: Vec<&Point> = curve.between((0.5 * step.half) as u32, (1.7 * step.half) as u32).collect();
-    let cut = |step: &Step, threshold| {
-        let (below, above) = departure(&window, step, threshold)?;
-        Some(f64::from(below + above - 1) / 2.0)
-    };
-    match fitted {
-        Some(Knee { entries, shape: Some(Replacement::Split), misfit, .. }) if misfit < 0.06 => Some(entries),
-        Some(Knee { entries, shape: Some(Replacement::Random), misfit, .. }) if at > 0 && misfit < 0.06 => {
-            Some(entries)
-        }
-        Some(knee) if at > 0 && knee.misfit < 0.15 => cut(&knee.step, LATER_THRESHOLD),
-        _ if at == 0 => cut(step, FIRST_THRESHOLD),
-        _ => cut(step, 0.15),
+    if let Some(knee) = fitted {
+        return Some(knee.entries);
     }
+    let window: Vec<&Point> = curve.between((0.5 * step.half) as u32, (1.7 * step.half) as u32).collect();
+    let threshold = if at == 0 { FIRST_THRESHOLD } else { LATER_THRESHOLD };
+    let (below, above) = departure(&window, step, threshold)?;
+    Some(f64::from(below + above - 1) / 2.0)
 }
+
+/// How far up the step a point of a later level has misses: its table has many sets, so one page too many does not
+/// show yet.
+const LATER_THRESHOLD: f64 = 0.15;
 
 /// How far the rounds of a plateau point usually lie above the best one, as a share: the median over plateau points.
 pub fn plateau_noise(coarse: &Curve, plateaus: &[Plateau]) -> f64 {

@@ -5,6 +5,7 @@ mod proof;
 
 use std::io;
 
+use environment::Root;
 use thiserror::Error;
 
 pub use mapping::{Mapping, Protection, memory_file};
@@ -39,11 +40,10 @@ pub fn page_bytes() -> usize {
 
 /// Most separate mappings this process may still make: `vm.max_map_count` less those it has and some to spare.
 pub fn spare_mappings() -> usize {
-    let limit = std::fs::read_to_string("/proc/sys/vm/max_map_count")
-        .ok()
-        .and_then(|text| text.trim().parse::<usize>().ok())
-        .unwrap_or(65_530);
-    let used = std::fs::read_to_string("/proc/self/maps").map_or(200, |maps| maps.lines().count());
+    let root = Root::host();
+    let limit = root.number("/proc/sys/vm/max_map_count").ok().and_then(|n| usize::try_from(n).ok());
+    let limit = limit.unwrap_or(65_530);
+    let used = root.contents("/proc/self/maps").map_or(200, |maps| maps.lines().count());
     limit.saturating_sub(used + 64)
 }
 
@@ -136,9 +136,9 @@ pub fn huge_zero_pages(count: usize) -> Result<Mapping, NoBacking> {
 pub fn hugetlb_pages(count: usize, page_bytes: usize) -> Result<Mapping, NoBacking> {
     let free = format!("/sys/kernel/mm/hugepages/hugepages-{}kB/free_hugepages", page_bytes >> 10);
     let what = format!("{count} hugetlb pages of {} MiB", page_bytes >> 20);
-    let free = std::fs::read_to_string(free).map_err(|e| NoBacking::new(what.clone(), e))?;
-    if free.trim().parse::<usize>().unwrap_or(0) < count {
-        let error = io::Error::other(format!("{} free in the pool", free.trim()));
+    let free = Root::host().number(&free).map_err(|e| NoBacking::new(what.clone(), io::Error::other(e)))?;
+    if usize::try_from(free).unwrap_or(0) < count {
+        let error = io::Error::other(format!("{free} free in the pool"));
         return Err(NoBacking { what, error, advice: "; reserve some in nr_hugepages" });
     }
     let mapping = Mapping::hugetlb(count * page_bytes, page_bytes).map_err(|e| NoBacking::new(what, e))?;

@@ -1,8 +1,9 @@
 //! What the kernel says is behind an address range.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::fd::AsRawFd;
 
+use environment::Root;
 use serde::Serialize;
 
 use super::Mapping;
@@ -101,7 +102,7 @@ fn scan(start: u64, end: u64) -> Result<Backed, String> {
 
 /// Sums `AnonHugePages`, `*_Hugetlb` and `Rss` over the mappings that begin in the range.
 fn smaps(start: u64, end: u64) -> Result<Backed, String> {
-    let text = fs::read_to_string("/proc/self/smaps").map_err(|e| format!("/proc/self/smaps: {e}"))?;
+    let text = Root::host().contents("/proc/self/smaps").map_err(|e| e.to_string())?;
     let mut found = Backed { source: "smaps", ..Backed::default() };
     let mut inside = false;
     for line in text.lines() {

@@ -14,7 +14,8 @@ const TABLE: [(u64, u64, &str, Option<u32>, Option<u32>, u32, &str); 5] = [
 
 /// The claims of the manual of the CPU this runs on.
 pub fn claims() -> Vec<Claim> {
-    let midr = std::fs::read_to_string("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1")
+    let midr = environment::Root::host()
+        .text("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1")
         .ok()
         .and_then(|text| u64::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok());
     let Some(midr) = midr else { return Vec::new() };

@@ -69,7 +69,8 @@ pub fn processor() -> String {
     if let Some(name) = cpuid::processor() {
         return name;
     }
-    std::fs::read_to_string("/proc/cpuinfo")
+    environment::Root::host()
+        .contents("/proc/cpuinfo")
         .ok()
         .and_then(|text| {
             let line = text.lines().find(|l| l.starts_with("model name") || l.starts_with("CPU part"))?;

@@ -1,4 +1,4 @@
-//! aarch64 bodies; written, not yet run, neither on hardware nor under emulation.
+//! aarch64 bodies. They have run under emulation (`scripts/aarch64-emulated`), never on hardware.
 
 use core::arch::asm;
 

@@ -68,3 +68,63 @@ pub unsafe fn run(first: *const u8, passes: u64) {
     let ring: extern "C" fn(u64) = unsafe { core::mem::transmute(first) };
     ring(passes);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: usize = 64;
+    const LINES: usize = 16;
+
+    // Declared here so that the loops' tests need nothing but the standard library: `scripts/aarch64-emulated`.
+    unsafe extern "C" {
+        fn mmap(at: *mut u8, bytes: usize, protection: i32, flags: i32, file: i32, offset: i64) -> *mut u8;
+        fn mprotect(at: *mut u8, bytes: usize, protection: i32) -> i32;
+        fn munmap(at: *mut u8, bytes: usize) -> i32;
+    }
+
+    /// Written data becomes code on aarch64 only after maintenance by address.
+    fn synchronise(start: *mut u8) {
+        #[cfg(target_arch = "aarch64")]
+        for line in 0..LINES {
+            // SAFETY: maintenance of a line in our own mapping.
+            unsafe {
+                let at = start.add(line * LINE);
+                core::arch::asm!("dc cvau, {a}", "dsb ish", "ic ivau, {a}", "dsb ish", "isb", a = in(reg) at);
+            }
+        }
+        let _ = start;
+    }
+
+    #[test]
+    fn a_ring_of_jumps_comes_back_after_its_passes() {
+        if !AVAILABLE {
+            return;
+        }
+        let bytes = LINES * LINE;
+        // SAFETY: a new private mapping (read, write; private, anonymous) where the kernel chooses.
+        let start = unsafe { mmap(core::ptr::null_mut(), bytes, 3, 0x22, -1, 0) };
+        assert_ne!(start as isize, -1, "no mapping");
+        let order: Vec<usize> = (0..LINES).map(|i| i * 7 % LINES).collect();
+        let address = |i: usize| start as usize + order[i] * LINE;
+        for i in 0..LINES {
+            let code = match i + 1 {
+                LINES => last(address(i), address(0)),
+                next => jump(address(i), address(next)),
+            }
+            .unwrap();
+            // SAFETY: a line of the mapping, larger than any block.
+            unsafe { core::ptr::copy_nonoverlapping(code.as_ptr(), address(i) as *mut u8, code.len()) };
+        }
+        // SAFETY: our own mapping, from now on read and execute.
+        if unsafe { mprotect(start, bytes, 5) } == 0 {
+            synchronise(start);
+            for passes in [1, 2, 1000] {
+                // SAFETY: the ring was written whole above.
+                unsafe { run(address(0) as *const u8, passes) };
+            }
+        }
+        // SAFETY: our own mapping, not used any more.
+        unsafe { munmap(start, bytes) };
+    }
+}

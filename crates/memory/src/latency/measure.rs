@@ -28,6 +28,8 @@ pub struct Options {
     pub most: Option<u64>,
     /// Finer curves and more pairs of CPUs.
     pub full: bool,
+    /// CPUs this process was allowed before it was pinned to one of them.
+    pub cpus: Vec<usize>,
     /// Seed of all permutations.
     pub seed: u64,
 }
@@ -119,7 +121,7 @@ pub fn measure(options: &Options, signals: Option<&Signals>) -> Report {
         }
     }
     let me = harness::current_cpu();
-    let others: Vec<usize> = topology.allowed.iter().copied().filter(|&c| c as i32 != me).collect();
+    let others: Vec<usize> = options.cpus.iter().copied().filter(|&c| i32::try_from(c) != Ok(me)).collect();
     if !stopped() {
         under_load(&mut sampler, &mut report, &others, limits.most, options.seed);
     }
@@ -142,11 +144,11 @@ pub fn measure(options: &Options, signals: Option<&Signals>) -> Report {
     }
     if !stopped() {
         let most = if options.full { PAIRS.1 } else { PAIRS.0 };
-        report.core_to_core = matrix(&sampler.clock, &topology, &topology.allowed, most);
-        if topology.allowed.len() < 2 {
+        report.core_to_core = matrix(&sampler.clock, &topology, &options.cpus, most);
+        if options.cpus.len() < 2 {
             report.notes.push("core to core: only one CPU may be used".into());
         }
-        report.numa = numa_matrix(&mut sampler, &topology, limits.most / 2, options.seed);
+        report.numa = numa_matrix(&mut sampler, &topology, &options.cpus, limits.most / 2, options.seed);
     }
     report.seconds = started.elapsed().as_secs_f64();
     report

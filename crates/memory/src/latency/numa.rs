@@ -31,11 +31,17 @@ const MPOL_BIND: libc::c_long = 2;
 const SAMPLED: usize = 256;
 
 /// Every node with CPUs we may use, to every node with memory; nothing where the machine describes no nodes.
-pub fn matrix(sampler: &mut Sampler, topology: &Topology, bytes: u64, seed: u64) -> Vec<NodeLatency> {
+pub fn matrix(
+    sampler: &mut Sampler,
+    topology: &Topology,
+    cpus: &[usize],
+    bytes: u64,
+    seed: u64,
+) -> Vec<NodeLatency> {
     let mut cells = Vec::new();
     let before = harness::allowed_cpus().unwrap_or_default();
     for from in &topology.nodes {
-        let Some(&cpu) = from.cpus.iter().rev().find(|cpu| topology.allowed.contains(cpu)) else { continue };
+        let Some(&cpu) = from.cpus.iter().rev().find(|cpu| cpus.contains(cpu)) else { continue };
         for (at, to) in topology.nodes.iter().enumerate() {
             if to.memory_kb == Some(0) {
                 continue;

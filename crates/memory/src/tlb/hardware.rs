@@ -119,8 +119,9 @@ impl<'s> Hardware<'s> {
 
 /// Bytes of a transparent huge page, where the kernel has them.
 pub fn huge_page_bytes() -> Option<usize> {
-    let text = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").ok()?;
-    text.trim().parse().ok().filter(|b: &usize| b.is_power_of_two())
+    let bytes =
+        environment::Root::host().number("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").ok()?;
+    usize::try_from(bytes).ok().filter(|b| b.is_power_of_two())
 }
 
 impl Probe for Hardware<'_> {

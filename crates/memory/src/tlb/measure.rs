@@ -1,6 +1,6 @@
 //! The whole probe in order: what `tlbench tlb` runs.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use environment::{Root, Topology};
 use harness::{Clock, Signals};
@@ -31,12 +31,23 @@ pub struct Options {
     pub real_time: bool,
     /// Huge page sizes asked for, bytes.
     pub huge: Vec<u64>,
+    /// CPUs this process was allowed before it was pinned to one of them.
+    pub cpus: Vec<usize>,
     /// Seed of all permutations.
     pub seed: u64,
 }
 
 /// Threshold of the stride series, as a share of the step: a set in sixteen shows 7 %.
 const STRIDE_THRESHOLD: f64 = 0.15;
+
+/// Rounds of the points around a step of stores and jumps, and of freshly faulted pages.
+const ROUNDS: u32 = 9;
+const COALESCING_ROUNDS: u32 = 3;
+
+/// When further rounds of unsettled points end, and a pause between them that lets disturbances pass.
+const PATIENCE: Duration = Duration::from_secs(8);
+const FULL_PATIENCE: Duration = Duration::from_secs(20);
+const PAUSE: Duration = Duration::from_millis(40);
 
 /// Measures this machine on the CPU this thread is pinned to.
 pub fn measure(options: &Options, signals: Option<&Signals>) -> Report {
@@ -63,12 +74,25 @@ pub fn measure(options: &Options, signals: Option<&Signals>) -> Report {
     let mut survey = Survey::new(&mut hardware, page_bytes() as u64, own_lines, options.seed);
     let most_pages = if options.full { MOST_PAGES * 4 } else { MOST_PAGES };
     survey.loads(most_pages);
-    survey.single(Chain::Store, own_lines);
-    survey.single(Chain::Instruction, 1024);
+    survey.again();
+    survey.single(Chain::Store, own_lines, ROUNDS);
+    survey.again();
+    survey.single(Chain::Instruction, 1024, ROUNDS);
+    survey.again();
     strides(&mut survey, options.full);
-    let coalescing = coalescing(&mut survey);
+    survey.again();
+    let patience = if options.full { FULL_PATIENCE } else { PATIENCE };
+    let mut coalesced = None;
+    if started.elapsed() < patience {
+        coalesced = coalescing(&mut survey);
+    } else {
+        notes.push("coalescing was not tested: the machine is so busy that the rest took too long".into());
+    }
+    while started.elapsed() < patience && survey.again() {
+        std::thread::sleep(PAUSE);
+    }
     let mut report = analyse(&survey.recording, &claims);
-    report.coalescing = coalescing;
+    report.coalescing = coalesced;
     for ((chain, stride), reason) in &survey.refused {
         notes.push(format!("{} at stride {stride}: {reason}", chain_words(*chain)));
     }
@@ -83,7 +107,7 @@ pub fn measure(options: &Options, signals: Option<&Signals>) -> Report {
     let cpu = harness::current_cpu();
     if options.full && !hardware.interrupted() {
         let others: Vec<usize> =
-            topology.allowed.iter().copied().filter(|&other| other as i32 != cpu).collect();
+            options.cpus.iter().copied().filter(|&other| i32::try_from(other) != Ok(cpu)).collect();
         match shootdowns(&hardware.sampler, &others) {
             Ok(rows) => report.shootdown = rows,
             Err(reason) => notes.push(format!("shoot-downs: {reason}")),
@@ -135,7 +159,7 @@ fn coalescing<P: Probe>(survey: &mut Survey<P>) -> Option<Coalescing> {
     let curve = Curve::loads(&survey.recording, 1);
     let shared = levels(&curve, 1).first().and_then(|l| l.entries)?;
     let most = survey.recording.own_lines.min(shared * 5);
-    survey.single(Chain::LoadDistinct, most);
+    survey.single(Chain::LoadDistinct, most, COALESCING_ROUNDS);
     let own =
         levels(&Curve::of(&survey.recording, Chain::LoadDistinct, 1), 1).first().and_then(|l| l.entries);
     let coalesces = own.map(|own| f64::from(own) > 1.5 * f64::from(shared));

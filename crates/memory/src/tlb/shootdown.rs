@@ -134,7 +134,7 @@ fn row(sampler: &Sampler, operation: &'static str, pages: u32, threads: usize) -
 
 /// The kernel's count of TLB shoot-down interrupts, all CPUs.
 fn tlb_interrupts() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/interrupts").ok()?;
+    let text = environment::Root::host().contents("/proc/interrupts").ok()?;
     let row = text.lines().find_map(|line| line.trim_start().strip_prefix("TLB:"))?;
     Some(row.split_ascii_whitespace().map_while(|word| word.parse::<u64>().ok()).sum())
 }

@@ -38,8 +38,10 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Outcome {
     let signals = Signals::install().context("signal handlers")?;
+    let cpus = harness::allowed_cpus().context("CPU affinity")?;
     pin(args.cpu)?;
-    let options = Options { most: args.size, full: args.full, seed: args.seed.unwrap_or_else(fresh_seed) };
+    let seed = args.seed.unwrap_or_else(fresh_seed);
+    let options = Options { most: args.size, full: args.full, cpus, seed };
     let report: Report = memory::latency::measure(&options, Some(&signals));
     if let Some(interrupt) = signals.interrupted() {
         eprintln!("tlbench: interrupted");

@@ -69,12 +69,13 @@ pub fn run(args: &Args) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     let signals = Signals::install().context("signal handlers")?;
+    let cpus = harness::allowed_cpus().context("CPU affinity")?;
     pin(args.cpu)?;
     let seed = args.seed.unwrap_or_else(fresh_seed);
     if args.histogram {
         return tlb_histogram::run(&args.size, args.order, args.dump.as_deref(), args.json, seed, &signals);
     }
-    let options = Options { full: args.full, real_time: args.rt, huge: args.pages.clone(), seed };
+    let options = Options { full: args.full, real_time: args.rt, huge: args.pages.clone(), cpus, seed };
     let mut reports = Vec::new();
     for repetition in 0..args.repeat {
         let report = memory::tlb::measure(
