@@ -76,9 +76,10 @@ impl Sampler {
     }
 
     fn chunks(&self, request: Request, round: u32, per_pass: usize, pass: &mut impl FnMut()) -> Batch {
+        // The first pass may fault pages in and take long: outside the burst, and outside the batch's time.
+        pass();
         let burst = self.real_time.then(Burst::start).flatten();
         let started = Instant::now();
-        pass();
         let mut passes = CHUNK.div_ceil(per_pass.max(1));
         let warm = self.clock.stamp();
         for _ in 0..passes {
@@ -98,7 +99,8 @@ impl Sampler {
         let mut chunk_ns = Vec::with_capacity(MOST_CHUNKS);
         while chunk_ns.len() < MOST_CHUNKS {
             let spent = started.elapsed();
-            if spent > limit || (spent > SPEND && chunk_ns.len() >= FEWEST_CHUNKS) {
+            let enough = spent > limit || (spent > SPEND && chunk_ns.len() >= FEWEST_CHUNKS);
+            if enough && !chunk_ns.is_empty() {
                 break;
             }
             if settle {

@@ -29,7 +29,7 @@ pub trait Probe {
 const ROUNDS: u32 = 3;
 const MOST_ROUNDS: u32 = 6;
 /// Rounds of the points around a step: they are many and short, so that some of them fall into quiet moments.
-const STEP_ROUNDS: u32 = 9;
+pub const STEP_ROUNDS: u32 = 9;
 /// Most rounds of a step's points, with those of [`Survey::again`].
 const MOST_STEP_ROUNDS: u32 = 30;
 /// A point is settled when its two best rounds are this near, as a share: a quiet moment was met twice.
@@ -51,7 +51,7 @@ pub struct Survey<'p, P: Probe> {
     /// Points that could not be had, with the reason.
     pub refused: BTreeMap<(Chain, u32), String>,
     rng: Pcg64Mcg,
-    /// Points around the steps of the load curve.
+    /// Points around the steps found, by curve.
     steps: Vec<Vec<Request>>,
     /// The next round of the points around steps.
     next: u32,
@@ -158,7 +158,7 @@ impl<'p, P: Probe> Survey<'p, P> {
         }
     }
 
-    /// One more round of those points around the load curve's steps that are not settled; false when none was needed or
+    /// One more round of those points around the steps found so far that are not settled; false when none was needed or
     /// enough were taken. What disturbs (a neighbour on the same core) comes and goes over tenths of a second: call
     /// this between other measurements.
     pub fn again(&mut self) -> bool {
@@ -214,6 +214,9 @@ impl<'p, P: Probe> Survey<'p, P> {
             let fine: Vec<Request> =
                 fine(step.half, 0, most).iter().map(|&pages| Request { chain, stride: 1, pages }).collect();
             self.take(&fine, 0..rounds);
+            if rounds == STEP_ROUNDS {
+                self.steps.push(fine);
+            }
         }
     }
 

@@ -7,12 +7,12 @@ use harness::{Clock, Signals};
 
 use crate::analyse::knee::Step;
 use crate::analyse::level::grid_plateaus;
-use crate::analyse::{Level, levels, organisation};
-use crate::backing::page_bytes;
+use crate::analyse::{Confidence, Level, Organisation, levels, organisation};
+use crate::backing::{page_bytes, spare_mappings};
 use crate::claim::{Claim, Kind, claims, processor};
 use crate::curve::{Curve, alias_cost};
 use crate::recording::{Chain, Recording};
-use crate::survey::{MOST_PAGES, Probe, Survey, capacity};
+use crate::survey::{MOST_PAGES, Probe, STEP_ROUNDS, Survey, capacity};
 
 use super::disturbance::disturbance;
 use super::hardware::Hardware;
@@ -41,11 +41,13 @@ pub struct Options {
 const STRIDE_THRESHOLD: f64 = 0.15;
 
 /// Rounds of the points around a step of stores and jumps, and of freshly faulted pages.
-const ROUNDS: u32 = 9;
+const ROUNDS: u32 = STEP_ROUNDS;
 const COALESCING_ROUNDS: u32 = 3;
+/// Pages of the longest jump chain.
+const MOST_CODE_PAGES: u32 = 1024;
 
 /// When further rounds of unsettled points end, and a pause between them that lets disturbances pass.
-const PATIENCE: Duration = Duration::from_secs(8);
+const PATIENCE: Duration = Duration::from_secs(9);
 const FULL_PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(40);
 
@@ -77,7 +79,9 @@ pub fn measure(options: &Options, signals: Option<&Signals>) -> Report {
     survey.again();
     survey.single(Chain::Store, own_lines, ROUNDS);
     survey.again();
-    survey.single(Chain::Instruction, 1024, ROUNDS);
+    // As far as separate mappings are allowed: the first step lies far below.
+    let code_pages = u32::try_from(spare_mappings()).unwrap_or(u32::MAX).min(MOST_CODE_PAGES);
+    survey.single(Chain::Instruction, code_pages, ROUNDS);
     survey.again();
     strides(&mut survey, options.full);
     survey.again();
@@ -204,9 +208,12 @@ pub fn analyse(recording: &Recording, claims: &[Claim]) -> Report {
         let kind = if at == 0 { Kind::Load } else { Kind::Unified };
         let row = Structure::of(kind, at as u8 + 1, page, level, 0, cycle_ns, claims);
         let series = steps.get(at).zip(level.entries).map(|(step, entries)| series(recording, step, entries));
+        let hidden = if at == 0 { None } else { found[0].entries };
         let sure = at == 0 && dependent_enough(level);
         structures.push(match series {
-            Some(series) if series.len() > 1 => row.organised(organisation(&series), sure),
+            Some(series) if series.len() > 1 => {
+                row.organised(organisation(&series).and_then(|o| seen(o, hidden)), sure)
+            }
             _ => row,
         });
     }
@@ -239,6 +246,18 @@ pub fn analyse(recording: &Recording, claims: &[Claim]) -> Report {
     }
 }
 
+/// The ways of a level can't be counted where the level before holds as many pages as one set does: a chain over them
+/// never gets past it.
+fn seen(organisation: Organisation, before: Option<u32>) -> Result<Organisation, String> {
+    match before {
+        Some(before) if f64::from(organisation.ways) <= 1.15 * f64::from(before) => Err(format!(
+            "the series ends at {} pages, which the first level of {before} entries holds alone: ways can't be counted",
+            organisation.ways
+        )),
+        _ => Ok(organisation),
+    }
+}
+
 /// A first-level miss of less than two cycles is no miss of a dependent chain.
 fn dependent_enough(level: &Level) -> bool {
     level.penalty_cycles.is_some_and(|p| p >= 2.0)
@@ -255,15 +274,12 @@ fn series(recording: &Recording, step: &Step, entries: u32) -> Vec<(u32, f64)> {
     series
 }
 
-/// The store chain reads its offsets from one more page, which takes one more entry where loads and stores share.
-const STORE_LIST_PAGES: u32 = 1;
-
 fn store_row(recording: &Recording, cycle_ns: f64, claims: &[Claim]) -> Structure {
     let curve = Curve::of(recording, Chain::Store, 1);
     let page = recording.page_bytes;
     match levels(&curve, 1).first() {
         Some(level) if !curve.points.is_empty() => {
-            Structure::of(Kind::Store, 1, page, level, STORE_LIST_PAGES, cycle_ns, claims)
+            Structure::of(Kind::Store, 1, page, level, 0, cycle_ns, claims)
         }
         _ => Structure::unresolved(Kind::Store, 1, page, "no store chain was measured".into(), claims),
     }
@@ -289,6 +305,11 @@ fn instruction_row(recording: &Recording, cycle_ns: f64, claims: &[Claim]) -> St
             let reason = format!(
                 "the same jumps packed in few pages slow down too, from {before:.1} to {after:.1} cycles: branch \
                  predictor or cache, not pages"
+            );
+            row = Structure::unresolved(Kind::Instruction, 1, page, reason, claims);
+        } else if row.confidence == Confidence::Low && !dependent_enough(&found[0]) {
+            let reason = format!(
+                "disturbed: the step of {penalty:.1} cycles is small and the rounds do not agree where it is"
             );
             row = Structure::unresolved(Kind::Instruction, 1, page, reason, claims);
         }
