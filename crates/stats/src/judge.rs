@@ -6,8 +6,9 @@ use crate::legacy;
 use crate::modes::Modes;
 use crate::reduced::Reduced;
 use crate::row::{MoreRuns, Pair, Row};
+use crate::sittings::TauSource;
 use crate::stopping;
-use crate::table::{Layout, Measured};
+use crate::table::{Configuration, Layout, Measured};
 use crate::verdict::{Flag, Verdict};
 
 /// Share of samples beyond which setting them aside would leave too little: everything stays, the row is flagged.
@@ -63,11 +64,9 @@ fn word(pair: &Pair<'_>, draft: &Draft, row: &Row, rounding: bool) -> (Verdict, 
     if pair.table.layout == Layout::Sequential && !pair.options.accept_uncontrolled {
         return inconclusive("uncontrolled order: all of one ran before all of the other".to_owned());
     }
-    if pair.table.layout == Layout::Sittings
-        && !pair.options.accept_uncontrolled
-        && let Some(why) = unequal_load(pair)
-    {
-        return inconclusive(why);
+    let assumed = matches!(row.tau, Some(TauSource::Default(_)));
+    if assumed && !pair.options.accept_uncontrolled && busy(pair).is_some() {
+        return inconclusive("measured on a busy machine".to_owned());
     }
     let way = row.way();
     if draft.n < 3 {
@@ -94,9 +93,18 @@ fn word(pair: &Pair<'_>, draft: &Draft, row: &Row, rounding: bool) -> (Verdict, 
     }
 }
 
-/// Why the two sides of a pair were not measured under the same load.
-pub(crate) fn unequal_load(pair: &Pair<'_>) -> Option<String> {
-    pair.table.configurations[pair.base].unequal_load(&pair.table.configurations[pair.other])
+/// Why the assumed deviation between sittings does not hold for a pair: a busy machine's sittings differ by more.
+pub(crate) fn busy(pair: &Pair<'_>) -> Option<String> {
+    let sides = [pair.base, pair.other].map(|side| &pair.table.configurations[side]);
+    let others =
+        |side: &Configuration| format!("{:.1} under {}", side.others_running.unwrap_or(0.0), side.name);
+    sides.iter().any(|side| side.was_busy()).then(|| {
+        format!(
+            "measured on a busy machine (tasks of others per CPU: {}, {}): interleave with ab, or take three sittings a side",
+            others(sides[0]),
+            others(sides[1])
+        )
+    })
 }
 
 /// True when the values inside the same mode differ too, and the same way as the whole.

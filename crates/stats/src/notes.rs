@@ -29,7 +29,8 @@ pub(crate) fn of_layout(pair: &Pair<'_>, rows: &[Row]) -> Vec<String> {
         )),
         Layout::Sittings => {
             notes.push(format!("uncontrolled order: stored records, not interleaved; {}", tau_note(rows)));
-            notes.extend(judge::unequal_load(pair));
+            let assumed = rows.iter().any(|row| matches!(row.tau, Some(TauSource::Default(_))));
+            notes.extend(judge::busy(pair).filter(|_| assumed));
         }
         Layout::Unknown => {
             notes.push("uncontrolled order: order of runs unknown, boots unknown".to_owned());

@@ -186,17 +186,9 @@ impl Configuration {
         Configuration { name: name.into(), ..Configuration::default() }
     }
 
-    /// Why this one and `other`, measured at different times, were not measured under the same load: one of the two saw
-    /// at least half a task more per CPU, and twice as many.
-    pub fn unequal_load(&self, other: &Configuration) -> Option<String> {
-        let (a, b) = (self.others_running?, other.others_running?);
-        let (busier, most, least) = if a > b { (self, a, b) } else { (other, b, a) };
-        (most - least >= 0.5 && most >= 2.0 * least).then(|| {
-            format!(
-                "the machine was busier under {}: {most:.1} tasks of others wanted each CPU, against {least:.1}",
-                busier.name
-            )
-        })
+    /// True when others wanted the CPUs too: half a task for each CPU or more.
+    pub fn was_busy(&self) -> bool {
+        self.others_running.is_some_and(|others| others >= 0.5)
     }
 }
 
