@@ -339,3 +339,48 @@ proptest! {
         let _ = parse(&bytes, None);
     }
 }
+
+/// Lines that others follow are read in a quicker way than a last one: both must see the same.
+#[test]
+fn lackey_lines_mean_the_same_wherever_they_stand() {
+    let read = |text: &str| {
+        let source = Box::new(std::io::Cursor::new(text.as_bytes().to_vec()));
+        mmu::reader::from_read(source, "test", Some(mmu::reader::Format::Lackey))
+            .and_then(|mut reader| mmu::reader::read_all(reader.as_mut()))
+            .map_err(|e| e.to_string())
+    };
+    let after = "I  04001003,5\n L 1ffeffe7d8,8\n S 1ffeffe7d8,8\n";
+    let follows = read(after).unwrap();
+    let mut good = 0;
+    for head in ["I  ", " L ", " S ", " M ", " X ", "I L ", "L  ", "   "] {
+        for addr in [
+            "",
+            "0",
+            "0400",
+            "04001000",
+            "1ffeffe7e0",
+            "7fffffffffff",
+            "7ffffffffffffff",
+            "ffffffffffffffff",
+            "0400100g",
+            "040010:0",
+            "04001000`",
+            "0400100A",
+            "1FFEFFE7E0",
+            "0400,000",
+        ] {
+            for size in ["0", "1", "8", "16", "32", "64", "512", "", "x", "1x", "8 "] {
+                let line = format!("{head}{addr},{size}\n");
+                match (read(&line), read(&format!("{line}{after}"))) {
+                    (Ok(alone), Ok(followed)) => {
+                        good += 1;
+                        assert_eq!([alone, follows.clone()].concat(), followed, "{line}");
+                    }
+                    (alone, followed) => assert_eq!(alone.err(), followed.err(), "{line}"),
+                }
+            }
+        }
+    }
+    // Four heads, the usual addresses, the usual sizes.
+    assert!(good >= 4 * 6 * 6, "{good}");
+}

@@ -64,7 +64,7 @@ impl LruCurve {
     /// # Errors
     /// The trace touches too many pages.
     pub fn feed(&mut self, events: &[Event]) -> Result<(), TooManyPages> {
-        let wanted = Wanted { lookups: false, runs: true };
+        let wanted = Wanted { lookups: false, runs: true, repeats: true };
         self.decoder.decode(events, wanted, &mut self.decoded, &mut self.runs)?;
         let pages = self.decoder.table().pages();
         self.stack.extend(pages.len());

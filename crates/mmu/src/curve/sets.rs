@@ -44,7 +44,7 @@ impl SetCurves {
     /// # Errors
     /// The trace touches too many pages.
     pub fn feed(&mut self, events: &[Event]) -> Result<(), TooManyPages> {
-        let wanted = Wanted { lookups: true, runs: false };
+        let wanted = Wanted { lookups: true, runs: false, repeats: true };
         self.decoder.decode(events, wanted, &mut self.decoded, &mut self.runs)?;
         let pages = self.decoder.table().pages();
         for (range, control) in self.decoded.stretches() {

@@ -1,66 +1,57 @@
-//! Least recently used: one doubly linked list of ways per set.
+//! Least recently used, for sets of few ways: the time of each slot's last touch, searched for the oldest.
+//!
+//! A touch is one store that depends on nothing but the slot. That makes hits, which are many, cheap at the expense of
+//! victims, which are few.
 
 use super::offsets;
 
-const NONE: u32 = u32::MAX;
+/// Ways up to which the search is worth it.
+pub(super) const WIDEST: u32 = 256;
 
-/// Lists run from the most to the least recently used way. All ways are linked from the start, way 0 last,
-/// so that untouched ways are given up in the order 0, 1, 2, …
+/// Times start at 0, so that untouched ways are given up in the order 0, 1, 2, …
 pub struct Lru {
     first: Vec<u32>,
-    head: Vec<u32>,
-    tail: Vec<u32>,
-    newer: Vec<u32>,
-    older: Vec<u32>,
+    /// By slot; one more that stands for pinned entries, whose touches mean nothing.
+    touched: Vec<u64>,
+    now: u64,
+}
+
+/// The times of the slots, for whoever hits many in a row.
+pub struct Stamps<'a> {
+    /// By slot; the last one stands for pinned entries.
+    pub touched: &'a mut [u64],
+    /// The time of the last touch.
+    pub now: &'a mut u64,
 }
 
 impl Lru {
     pub(super) fn new(ways: &[u32]) -> Self {
         let first = offsets(ways);
-        let slots = first[ways.len()];
-        let mut lru = Lru {
-            head: vec![NONE; ways.len()],
-            tail: vec![NONE; ways.len()],
-            newer: vec![NONE; slots as usize],
-            older: vec![NONE; slots as usize],
-            first,
-        };
-        for set in 0..ways.len() {
-            for slot in lru.first[set]..lru.first[set + 1] {
-                lru.push(set, slot);
-            }
-        }
-        lru
+        Lru { touched: vec![0; first[ways.len()] as usize + 1], first, now: 0 }
     }
 
-    fn push(&mut self, set: usize, slot: u32) {
-        let head = self.head[set];
-        self.newer[slot as usize] = NONE;
-        self.older[slot as usize] = head;
-        match head {
-            NONE => self.tail[set] = slot,
-            h => self.newer[h as usize] = slot,
-        }
-        self.head[set] = slot;
+    #[inline]
+    pub(super) fn stamps(&mut self) -> Stamps<'_> {
+        Stamps { touched: &mut self.touched, now: &mut self.now }
     }
 
     #[inline]
     pub(super) fn touch(&mut self, set: usize, way: usize) {
-        let slot = self.first[set] + way as u32;
-        if self.head[set] == slot {
-            return;
-        }
-        let (newer, older) = (self.newer[slot as usize], self.older[slot as usize]);
-        // Not the head, so a newer one exists.
-        self.older[newer as usize] = older;
-        match older {
-            NONE => self.tail[set] = newer,
-            o => self.newer[o as usize] = newer,
-        }
-        self.push(set, slot);
+        self.now += 1;
+        self.touched[self.first[set] as usize + way] = self.now;
     }
 
     pub(super) fn victim(&mut self, set: usize) -> usize {
-        (self.tail[set] - self.first[set]) as usize
+        let times = &self.touched[self.first[set] as usize..self.first[set + 1] as usize];
+        // Four minima side by side: each comparison would wait for the one before.
+        let mut least = [u64::MAX; 4];
+        let (fours, rest) = times.as_chunks::<4>();
+        for four in fours {
+            for (least, &time) in least.iter_mut().zip(four) {
+                *least = time.min(*least);
+            }
+        }
+        let oldest = rest.iter().chain(&least).min();
+        times.iter().position(|t| Some(t) == oldest).unwrap_or(0)
     }
 }

@@ -7,6 +7,7 @@ mod bit_plru;
 mod fifo;
 mod lfu;
 mod lru;
+mod lru_list;
 mod nru;
 mod opt;
 mod random;
@@ -16,6 +17,8 @@ use bit_plru::BitPlru;
 use fifo::Fifo;
 use lfu::Lfu;
 use lru::Lru;
+pub use lru::Stamps;
+use lru_list::LruList;
 use nru::Nru;
 use opt::Opt;
 use random::Random;
@@ -29,8 +32,10 @@ pub use random::SplitMix64;
 pub enum Policy {
     /// Round robin.
     Fifo(Fifo),
-    /// Least recently used.
+    /// Least recently used, sets of few ways.
     Lru(Lru),
+    /// Least recently used, sets of many ways.
+    LruList(LruList),
     /// Seeded random.
     Random(Random),
     /// Tree of bits.
@@ -50,7 +55,8 @@ impl Policy {
     pub fn new(spec: &TlbSpec, ways: &[u32]) -> Self {
         match spec.policy {
             PolicyName::Fifo => Policy::Fifo(Fifo::new(ways, spec.pointer)),
-            PolicyName::Lru => Policy::Lru(Lru::new(ways)),
+            PolicyName::Lru if ways.iter().all(|&w| w <= lru::WIDEST) => Policy::Lru(Lru::new(ways)),
+            PolicyName::Lru => Policy::LruList(LruList::new(ways)),
             PolicyName::Random => Policy::Random(Random::new(ways, spec.seed)),
             PolicyName::TreePlru => Policy::TreePlru(TreePlru::new(ways)),
             PolicyName::BitPlru => Policy::BitPlru(BitPlru::new(ways)),
@@ -66,6 +72,7 @@ impl Policy {
         match self {
             Policy::Fifo(_) | Policy::Random(_) => {}
             Policy::Lru(p) => p.touch(set, way),
+            Policy::LruList(p) => p.touch(set, way),
             Policy::TreePlru(p) => p.touch(set, way),
             Policy::BitPlru(p) => p.touch(set, way),
             Policy::Nru(p) => p.touch(set, way),
@@ -89,12 +96,24 @@ impl Policy {
         match self {
             Policy::Fifo(p) => p.victim(set),
             Policy::Lru(p) => p.victim(set),
+            Policy::LruList(p) => p.victim(set),
             Policy::Random(p) => p.victim(set),
             Policy::TreePlru(p) => p.victim(set),
             Policy::BitPlru(p) => p.victim(set),
             Policy::Nru(p) => p.victim(set),
             Policy::Lfu(p) => p.victim(set),
             Policy::Opt(p) => p.victim(set),
+        }
+    }
+
+    /// Time stamps of the slots, if all that a hit does is to set one, or nothing (then there are none); `None` for
+    /// policies to which a hit means more.
+    #[inline]
+    pub fn stamps(&mut self) -> Option<Option<Stamps<'_>>> {
+        match self {
+            Policy::Fifo(_) | Policy::Random(_) => Some(None),
+            Policy::Lru(p) => Some(Some(p.stamps())),
+            _ => None,
         }
     }
 

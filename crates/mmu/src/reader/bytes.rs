@@ -34,6 +34,34 @@ pub(super) fn hex_prefix(text: &[u8]) -> Option<(u64, usize)> {
     (n > 0 && fits).then_some((value, n))
 }
 
+/// Eight bytes of `1` each, to repeat a byte in all lanes of a word.
+const EACH: u64 = 0x0101_0101_0101_0101;
+
+/// The value of eight hexadecimal digits, the first in the lowest byte; `None` if one of them is no digit or is
+/// written large. All eight at once, by arithmetic within the bytes of one word.
+#[inline(always)]
+pub(super) fn hex8(text: u64) -> Option<u64> {
+    // Letters have bit 6, digits have not; `a` is 0x61 and stands for 10.
+    let letters = (text >> 6) & EACH;
+    let digits = (text & (EACH * 0x0f)) + letters * 9;
+    let heads = (text & (EACH * 0xf0)) ^ (EACH * 0x30 + letters * 0x30);
+    let tens = ((digits + EACH * 6) >> 4) & EACH;
+    if heads | (digits & (EACH * 0xf0)) | (tens ^ letters) != 0 {
+        return None;
+    }
+    let pairs = ((digits << 4) | (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = ((pairs << 8) | (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    Some(((fours << 16) | (fours >> 32)) & 0xffff_ffff)
+}
+
+/// Index of the first comma among eight bytes, the first in the lowest; `None` without one.
+#[inline(always)]
+pub(super) fn comma8(text: u64) -> Option<u32> {
+    let x = text ^ (EACH * u64::from(b','));
+    let zero = x.wrapping_sub(EACH) & !x & (EACH * 0x80);
+    (zero != 0).then(|| zero.trailing_zeros() / 8)
+}
+
 /// A decimal number at the start of `text` and its digits; `None` without digits or beyond 64 bits.
 #[inline]
 pub(super) fn decimal_prefix(text: &[u8]) -> Option<(u64, usize)> {
@@ -70,6 +98,28 @@ pub(super) fn shown(text: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn eight_at_once() {
+        let word = |text: &[u8; 8]| u64::from_le_bytes(*text);
+        for value in [0, 1, 0x9abc_def0, 0x1234_5678, 0xffff_ffff, 0xa9f0_6b61] {
+            let text = format!("{value:08x}");
+            assert_eq!(hex8(word(text.as_bytes().first_chunk().unwrap())), Some(value));
+        }
+        for byte in 0..=255u8 {
+            for at in 0..8 {
+                let mut text = *b"00000000";
+                text[at] = byte;
+                let want = hex_prefix(&text).filter(|&(_, n)| n == 8 && !byte.is_ascii_uppercase());
+                assert_eq!(hex8(word(&text)), want.map(|(v, _)| v), "{byte:#x} at {at}");
+                let mut text = [byte; 8];
+                text[at] = b',';
+                let want = text.iter().position(|&b| b == b',').map(|i| i as u32);
+                assert_eq!(comma8(word(&text)), want);
+            }
+            assert_eq!(comma8(word(&[byte; 8])), (byte == b',').then_some(0));
+        }
+    }
 
     #[test]
     fn numbers() {

@@ -47,15 +47,18 @@ impl<P: LineParser> LineReader<P> {
     /// Parses complete lines at hand until there is a chunk of records; the bytes used.
     fn block(&mut self, out: &mut Vec<Event>) -> Result<usize, (usize, String)> {
         let bytes = self.input.bytes();
-        let mut at = 0;
+        let (mut at, mut lines) = (0, 0);
+        out.reserve(CHUNK.saturating_sub(out.len()));
         while out.len() < CHUNK {
             let rest = &bytes[at..];
             if let Some((event, used)) = self.parser.quick(rest) {
                 out.push(event);
                 at += used;
-                self.lines += 1;
+                lines += 1;
                 continue;
             }
+            self.lines += lines;
+            lines = 0;
             let Some(end) = memchr::memchr(b'\n', rest) else { break };
             if end > MAX_LINE {
                 return Err((at, format!("a line of {end} bytes; no trace has lines over {MAX_LINE}")));
@@ -68,6 +71,7 @@ impl<P: LineParser> LineReader<P> {
             at += end + 1;
             self.lines += 1;
         }
+        self.lines += lines;
         Ok(at)
     }
 

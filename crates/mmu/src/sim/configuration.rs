@@ -9,12 +9,23 @@ use crate::machine::Machine;
 use crate::page::{Page, PageId};
 use crate::tlb::{Hierarchy, Missed};
 
+/// Which form of the stream a configuration looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Food {
+    /// Every lookup by itself: repeats matter.
+    EveryLookup,
+    /// Lookups, repeats left out: hits are found by a scan.
+    Lookups,
+    /// Runs.
+    Runs,
+}
+
 /// A machine being simulated.
 pub(super) struct Configuration {
     name: String,
     machine: Machine,
     tlbs: Hierarchy,
-    every_lookup: bool,
+    food: Food,
     walks: Breakdown,
     references: Option<u64>,
     /// Full invalidations, single-page ones, synchronisations, switches.
@@ -30,12 +41,16 @@ impl Configuration {
                 tlb.watch_conflicts(spec);
             }
         }
-        let every_lookup = tlbs.needs_every_lookup();
+        let food = match () {
+            () if tlbs.needs_every_lookup() => Food::EveryLookup,
+            () if tlbs.scan().is_some() => Food::Lookups,
+            () => Food::Runs,
+        };
         Configuration {
             name,
             machine,
             tlbs,
-            every_lookup,
+            food,
             walks: Breakdown::default(),
             references: None,
             events: [0; 4],
@@ -43,8 +58,9 @@ impl Configuration {
         }
     }
 
-    pub(super) fn needs_every_lookup(&self) -> bool {
-        self.every_lookup
+    /// What this configuration is fed with.
+    pub(super) fn food(&self) -> Food {
+        self.food
     }
 
     pub(super) fn tlbs(&mut self) -> &mut Hierarchy {
@@ -73,22 +89,42 @@ impl Configuration {
     /// Simulates a chunk, as runs or as single lookups.
     pub(super) fn feed(&mut self, chunk: &Decoded, runs: &Runs, pages: &[Page]) {
         self.extend(pages);
-        if self.every_lookup {
-            for (range, control) in chunk.stretches() {
-                for &lookup in &chunk.lookups[range] {
-                    let (class, page) = ((lookup >> CLASS_SHIFT) as usize, lookup & PAGE_MASK);
-                    self.tlbs.count(class, page, pages, 1);
-                    self.lookup(class, page, pages);
+        match self.food {
+            Food::EveryLookup => {
+                for (range, control) in chunk.stretches() {
+                    for &lookup in &chunk.lookups[range] {
+                        let (class, page) = ((lookup >> CLASS_SHIFT) as usize, lookup & PAGE_MASK);
+                        self.tlbs.count(class, page, pages, 1);
+                        self.lookup(class, page, pages);
+                    }
+                    control.into_iter().for_each(|c| self.control(c, pages));
                 }
-                control.into_iter().for_each(|c| self.control(c, pages));
             }
-        } else {
-            for (part, control) in runs.parts() {
-                for run in part {
-                    self.run(run, pages);
+            Food::Lookups => {
+                for (range, control) in chunk.stretches() {
+                    self.scan(&chunk.lookups[range], pages);
+                    control.into_iter().for_each(|c| self.control(c, pages));
                 }
-                control.into_iter().for_each(|c| self.control(c, pages));
             }
+            Food::Runs => {
+                for (part, control) in runs.parts() {
+                    for run in part {
+                        self.run(run, pages);
+                    }
+                    control.into_iter().for_each(|c| self.control(c, pages));
+                }
+            }
+        }
+    }
+
+    /// Skips from miss to miss.
+    fn scan(&mut self, lookups: &[u32], pages: &[Page]) {
+        let mut rest = lookups;
+        while let Some(scan) = self.tlbs.scan() {
+            let hits = scan.leading_hits(rest);
+            let Some(&lookup) = rest.get(hits) else { return };
+            self.miss((lookup >> CLASS_SHIFT) as usize, lookup & PAGE_MASK, pages);
+            rest = &rest[hits + 1..];
         }
     }
 

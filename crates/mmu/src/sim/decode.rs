@@ -1,11 +1,12 @@
 //! From trace records to lookups of numbered pages.
 
+use super::quick::{BLOCK, Packed, Quick};
 use super::runs::Runs;
 use crate::event::{Event, Kind};
 use crate::page::{OUTSIDE, PageId, PageTable, TooManyPages};
 
 /// Bits of a lookup that hold the class of reference (0 fetch, 1 load, 2 store).
-pub(super) const CLASS_SHIFT: u32 = 30;
+pub(crate) const CLASS_SHIFT: u32 = 30;
 pub(crate) const PAGE_MASK: u32 = (1 << CLASS_SHIFT) - 1;
 
 /// What happens between two lookups.
@@ -50,6 +51,9 @@ pub struct Wanted {
     pub lookups: bool,
     /// Runs, into a [`Runs`].
     pub runs: bool,
+    /// Whether every lookup must be among them. Else the second of two lookups of one page in a row may be left out
+    /// (it hits and changes nothing unless touches are counted), and the classes of loads and stores are one.
+    pub repeats: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -74,6 +78,7 @@ pub struct Decoder {
     extra: [u64; 3],
     /// Whether loads and stores always see the same pages.
     data_alike: bool,
+    quick: Quick,
 }
 
 /// Where lookups go.
@@ -109,6 +114,7 @@ impl Decoder {
             shift: table.frame_shift(),
             data_alike: table.rules().data_alike(),
             table,
+            quick: Quick::default(),
             last: [NOTHING; 3],
             counts: [[0; 2]; 3],
             outside: [0; 3],
@@ -147,32 +153,77 @@ impl Decoder {
         lookups.lookups.clear();
         lookups.controls.clear();
         runs.clear();
-        let repeats = wanted.runs && !wanted.lookups && self.data_alike && self.shift > 0;
+        let frames = self.data_alike && self.shift > 0;
+        let repeats = wanted.runs && !wanted.lookups && frames;
         let mut sink = Sink { wanted, lookups, runs, repeats };
+        if wanted.lookups && !wanted.runs && !wanted.repeats && frames {
+            return self.decode_quickly(events, &mut sink);
+        }
         for event in events {
-            match event.kind {
-                Kind::Fetch => self.access(0, event, &mut sink)?,
-                Kind::Read => self.access(1, event, &mut sink)?,
-                Kind::Write => self.access(2, event, &mut sink)?,
-                Kind::Modify => {
-                    self.access(1, event, &mut sink)?;
-                    self.access(2, event, &mut sink)?;
-                }
-                Kind::AddressSpace => self.switch(event.addr as u32, &mut sink),
-                Kind::FlushAll => sink.control(Control::FlushAll),
-                Kind::FlushPage => sink.control(Control::FlushPage(self.table.known(event.addr))),
-                Kind::Sync => sink.control(Control::Sync),
-                Kind::Phase | Kind::Task => {}
-            }
+            self.event(event, &mut sink)?;
         }
         sink.runs.close();
         Ok(())
+    }
+
+    fn event(&mut self, event: &Event, sink: &mut Sink) -> Result<(), TooManyPages> {
+        match event.kind {
+            Kind::Fetch => self.access(0, event, sink)?,
+            Kind::Read => self.access(1, event, sink)?,
+            Kind::Write => self.access(2, event, sink)?,
+            Kind::Modify => {
+                self.access(1, event, sink)?;
+                self.access(2, event, sink)?;
+            }
+            Kind::AddressSpace => self.switch(event.addr as u32, sink),
+            Kind::FlushAll => sink.control(Control::FlushAll),
+            Kind::FlushPage => sink.control(Control::FlushPage(self.table.known(event.addr))),
+            Kind::Sync => sink.control(Control::Sync),
+            Kind::Phase | Kind::Task => {}
+        }
+        Ok(())
+    }
+
+    /// Lookups without repeats. Nearly every access is to a page known to `quick` and takes the same few
+    /// instructions, whatever its kind; all else goes through [`Decoder::event`].
+    fn decode_quickly(&mut self, events: &[Event], sink: &mut Sink) -> Result<(), TooManyPages> {
+        let mut out = [0; BLOCK];
+        for block in events.chunks(BLOCK) {
+            let mut packed = Packed::default();
+            let mut rest = block;
+            while let Some((odd, after)) =
+                self.quick.decode(rest, self.shift, &mut packed, &mut out, |lookups| {
+                    sink.lookups.lookups.extend_from_slice(lookups);
+                })
+            {
+                self.event(odd, sink)?;
+                self.learn(odd);
+                rest = after;
+            }
+            packed.add_to(&mut self.counts);
+        }
+        Ok(())
+    }
+
+    /// Tells `quick` of the page that an access ended in.
+    fn learn(&mut self, event: &Event) {
+        let class = match event.kind {
+            Kind::Fetch => 0,
+            Kind::Read | Kind::Modify => 1,
+            Kind::Write => 2,
+            _ => return,
+        };
+        let last = self.last[class];
+        if last.lookup != OUTSIDE {
+            self.quick.learn(usize::from(class != 0), last.frame, last.lookup & PAGE_MASK, last.kernel);
+        }
     }
 
     fn switch(&mut self, space: u32, sink: &mut Sink) {
         if space != self.table.space() {
             self.table.set_space(space);
             self.last = [NOTHING; 3];
+            self.quick.forget();
             sink.control(Control::Switch);
         }
     }

@@ -10,12 +10,13 @@ mod counts;
 mod decode;
 mod optimum;
 mod outcome;
+mod quick;
 mod runs;
 
 use thiserror::Error;
 
 pub use counts::{Breakdown, CAUSES, Cause};
-pub(crate) use decode::PAGE_MASK;
+pub(crate) use decode::{CLASS_SHIFT, PAGE_MASK};
 pub use decode::{Control, Decoded, Decoder, Wanted};
 pub use outcome::{Explanation, Outcome, PageMisses, TlbOutcome};
 pub use runs::{Run, Runs};
@@ -23,7 +24,7 @@ pub use runs::{Run, Runs};
 use crate::event::Event;
 use crate::machine::{Machine, MachineError, PolicyName};
 use crate::page::{PageTable, PagingRules, TooManyPages};
-use configuration::Configuration;
+use configuration::{Configuration, Food};
 use optimum::Recording;
 
 /// How to simulate.
@@ -134,8 +135,9 @@ impl Simulation {
 impl Group {
     fn feed(&mut self, events: &[Event]) -> Result<(), SimulationError> {
         let wanted = Wanted {
-            lookups: self.members.iter().any(Configuration::needs_every_lookup),
-            runs: !self.foreseeing.is_empty() || self.members.iter().any(|m| !m.needs_every_lookup()),
+            lookups: self.members.iter().any(|m| m.food() != Food::Runs),
+            runs: !self.foreseeing.is_empty() || self.members.iter().any(|m| m.food() == Food::Runs),
+            repeats: self.members.iter().any(|m| m.food() == Food::EveryLookup),
         };
         self.decoder.decode(events, wanted, &mut self.decoded, &mut self.runs)?;
         let pages = self.decoder.table().pages();

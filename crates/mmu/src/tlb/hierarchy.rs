@@ -1,6 +1,6 @@
 //! The TLBs of one machine, level by level.
 
-use super::{Absence, PageWalk, Tlb};
+use super::{Absence, PageWalk, Scan, Tlb};
 use crate::machine::{Machine, TlbSpec};
 use crate::page::{Page, PageId};
 
@@ -62,6 +62,17 @@ impl Hierarchy {
         split_data
             || some_page_unheld
             || self.tlbs.iter_mut().any(|t| t.has_full_set() || t.policy().counts_touches())
+    }
+
+    /// The first level as a [`Scan`], when fetches and data each have one TLB to look in first and its policy allows.
+    #[inline]
+    pub fn scan(&mut self) -> Option<Scan<'_>> {
+        let (fetch, data) = (self.first[0]?, self.first[1]?);
+        if fetch == data {
+            return self.tlbs[fetch].scanned().map(Scan::unified);
+        }
+        let [fetch, data] = self.tlbs.get_disjoint_mut([fetch, data]).ok()?;
+        Some(Scan::split(fetch.scanned()?, data.scanned()?))
     }
 
     /// See [`crate::policy::Policy::settling_touches`].

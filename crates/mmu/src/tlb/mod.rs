@@ -1,9 +1,12 @@
 //! One TLB: which pages are in, which slot a new one gets.
 
 mod hierarchy;
+mod scan;
 mod walk;
 
 pub use hierarchy::{Hierarchy, Missed};
+pub use scan::Scan;
+use scan::Scanned;
 pub use walk::PageWalk;
 
 use crate::machine::{Index, PolicyName, TlbSpec};
@@ -122,6 +125,16 @@ impl Tlb {
     /// Whether some set has no slot that could be filled.
     pub fn has_full_set(&self) -> bool {
         self.first.windows(2).any(|w| w[0] == w[1])
+    }
+
+    /// What a scan needs; `None` when a hit here means more than a time stamp.
+    #[inline]
+    fn scanned(&mut self) -> Option<Scanned<'_>> {
+        if self.twin.is_some() {
+            return None;
+        }
+        let stamps = self.policy.stamps()?;
+        Some(Scanned { place: &self.place, stamps })
     }
 
     /// The replacement state.
