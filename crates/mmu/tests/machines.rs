@@ -40,6 +40,35 @@ fn presets_change_the_kernel_mapping() {
     assert!(no_kernel.with_preset("pin=1").unwrap_err().to_string().contains("[kernel]"));
 }
 
+/// Two address spaces use a shared page and a pinned one.
+#[test]
+fn a_mapping_file_can_make_ranges_global_and_pinned() {
+    use mmu::event::{Event, Kind};
+    let machine = r#"{"tlbs":[{"name":"u","serves":"IRW","entries":4,"policy":"lru"}],"asid":true}"#;
+    let machine = Machine::from_json(machine, "m").unwrap();
+    let walks = |map: &str| {
+        let machine = machine.with_map_file(map, "map").unwrap();
+        let mut simulation = Simulation::new(vec![("m".into(), machine)], Options::default()).unwrap();
+        let events = (0..4).flat_map(|i| {
+            let access = |addr| Event::access(Kind::Read, addr, 4);
+            [Event::control(Kind::AddressSpace, i % 2), access(0x10_0000), access(0x20_0000)]
+        });
+        simulation.feed(&events.collect::<Vec<_>>()).unwrap();
+        simulation.finish().unwrap()[0].walks.total()
+    };
+    let range =
+        |base: &str, flags: &str| format!("[[map]]\nbase = \"{base}\"\nlen = 4096\npage = 4096\n{flags}\n");
+    assert_eq!(walks(&range("100000", "")), 4);
+    assert_eq!(walks(&range("100000", "global = true")), 3);
+    assert_eq!(walks(&range("200000", "pinned = true\nglobal = true")), 2);
+    let refused = |text: &str| machine.with_map_file(text, "map").unwrap_err().to_string();
+    assert!(refused(&range("100800", "pinned = true")).contains("not aligned"));
+    let odd = "[[map]]\nbase = \"0\"\nlen = 5000\npage = 4096\npinned = true\n";
+    assert!(refused(odd).contains("whole number of pages"));
+    let five = "[[map]]\nbase = \"0\"\nlen = \"20K\"\npage = 4096\npinned = true\n";
+    assert!(refused(five).contains("more entries pinned"));
+}
+
 #[test]
 fn nonsense_is_refused_with_a_reason() {
     let cases = [

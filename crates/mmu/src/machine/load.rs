@@ -4,19 +4,13 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{Bytes, Machine, MachineError, MapRange, PolicyName, TlbSpec, measured, preset};
+use super::map_file::MapFile;
+use super::{Bytes, Machine, MachineError, PolicyName, TlbSpec, measured, preset};
 
 /// A machine has at most this many TLBs, and a TLB at most `MAX_ENTRIES` entries.
 const MAX_TLBS: usize = 32;
 const MAX_ENTRIES: u32 = 1 << 20;
 const MAX_RANGES: usize = 4096;
-
-/// A mapping file: ranges and nothing else.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MapFile {
-    map: Vec<MapRange>,
-}
 
 include!(concat!(env!("OUT_DIR"), "/builtin_machines.rs"));
 
@@ -65,7 +59,8 @@ impl Machine {
         }
     }
 
-    /// With the `map` ranges of a TOML or JSON text appended; `name` stands in errors.
+    /// With the `map` ranges of a TOML or JSON text appended, the pinned ones in every TLB of the last level; `name`
+    /// stands in errors.
     pub fn with_map_file(&self, text: &str, name: &str) -> Result<Self, MachineError> {
         let fail = |reason: String| MachineError::Syntax { name: name.into(), reason };
         let file: MapFile = if text.trim_start().starts_with('{') {
@@ -73,9 +68,7 @@ impl Machine {
         } else {
             toml::from_str(text).map_err(|e| fail(e.to_string()))?
         };
-        let mut out = self.clone();
-        out.map.extend(file.map);
-        out.checked(name)
+        file.apply(self).map_err(fail)?.checked(name)
     }
 
     /// From TOML text; `name` stands in errors.

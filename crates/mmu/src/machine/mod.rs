@@ -6,6 +6,7 @@
 
 mod error;
 mod load;
+mod map_file;
 mod measured;
 mod number;
 mod preset;
@@ -140,6 +141,9 @@ pub struct MapRange {
     pub len: Bytes,
     /// Page size in bytes, a power of two.
     pub page: Bytes,
+    /// Whether entries of this range carry no address-space number, wherever it lies.
+    #[serde(default)]
+    pub global: bool,
 }
 
 /// A pinned entry: one page of `size` bytes.

@@ -13,7 +13,7 @@ pub(super) fn apply(machine: &Machine, words: &str) -> Result<Machine, MachineEr
             "4k" => out.map.clear(),
             "large-on-demand" => {
                 let k = layout(machine, word)?;
-                out.map.push(MapRange { base: k.base, len: k.len, page: k.large_page });
+                out.map.push(MapRange { base: k.base, len: k.len, page: k.large_page, global: false });
             }
             "bat" => {
                 let k = layout(machine, word)?;
@@ -21,7 +21,12 @@ pub(super) fn apply(machine: &Machine, words: &str) -> Result<Machine, MachineEr
             }
             "thp" => {
                 let len = machine.first_kernel_address();
-                out.map.push(MapRange { base: Address(0), len: Bytes(len), page: Bytes(HUGE_PAGE) });
+                out.map.push(MapRange {
+                    base: Address(0),
+                    len: Bytes(len),
+                    page: Bytes(HUGE_PAGE),
+                    global: false,
+                });
             }
             _ => match word.strip_prefix("pin=").map(str::parse::<u32>) {
                 Some(Ok(n)) => pin(&mut out, layout(machine, word)?, n),

@@ -3,11 +3,19 @@
 use super::Page;
 use crate::machine::{Machine, MapRange};
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Range {
+    first: u64,
+    last: u64,
+    shift: u8,
+    global: bool,
+}
+
 /// The part of a machine that decides which page an address belongs to. Machines with equal rules share
 /// one numbering of pages, and so one decoded stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PagingRules {
-    ranges: Vec<(u64, u64, u8)>,
+    ranges: Vec<Range>,
     pinned: [Vec<(u64, u8)>; 3],
     outside: [Vec<(u64, u64)>; 3],
     base_shift: u8,
@@ -20,7 +28,7 @@ pub struct PagingRules {
 impl PagingRules {
     /// From a checked machine.
     pub fn new(machine: &Machine) -> Self {
-        let ranges: Vec<_> = machine.map.iter().map(span).collect();
+        let ranges: Vec<_> = machine.map.iter().map(Range::new).collect();
         let pinned: [Vec<(u64, u8)>; 3] = std::array::from_fn(|class| {
             let serving = machine.tlbs.iter().filter(|t| t.serves.class(class));
             serving.flat_map(|t| t.pinned.iter().map(|p| (p.base.0, shift(p.size.0)))).collect()
@@ -32,8 +40,8 @@ impl PagingRules {
         let base_shift = shift(machine.base_page.0);
         // Boundaries of ranges need not be aligned to their page size, so they narrow the frame too.
         let mut frame_shift = base_shift.min(12);
-        for &(first, last, page) in &ranges {
-            frame_shift = frame_shift.min(page).min(edge(first)).min(edge(last.wrapping_add(1)));
+        for r in &ranges {
+            frame_shift = frame_shift.min(r.shift).min(edge(r.first)).min(edge(r.last.wrapping_add(1)));
         }
         for &(base, size) in pinned.iter().flatten() {
             frame_shift = frame_shift.min(size).min(edge(base));
@@ -74,14 +82,19 @@ impl PagingRules {
         if let Some(&(base, s)) = pinned {
             return Some((base, s));
         }
-        let range = self.ranges.iter().rev().find(|&&(first, last, _)| first <= addr && addr <= last);
-        let s = range.map_or(self.base_shift, |r| r.2);
+        let s = self.range(addr).map_or(self.base_shift, |r| r.shift);
         Some((addr >> s << s, s))
+    }
+
+    /// The range that decides about `addr`: the last one that holds it.
+    fn range(&self, addr: u64) -> Option<&Range> {
+        self.ranges.iter().rev().find(|r| r.first <= addr && addr <= r.last)
     }
 
     /// The page that starts at `base`, seen from address space `space`.
     pub(super) fn describe(&self, base: u64, shift: u8, space: u32) -> Page {
-        let tagged = self.asid && base < self.global_from;
+        let global = base >= self.global_from || self.range(base).is_some_and(|r| r.global);
+        let tagged = self.asid && !global;
         Page {
             base,
             shift,
@@ -92,8 +105,11 @@ impl PagingRules {
     }
 }
 
-fn span(range: &MapRange) -> (u64, u64, u8) {
-    (range.base.0, range.base.0 + (range.len.0 - 1), shift(range.page.0))
+impl Range {
+    fn new(range: &MapRange) -> Self {
+        let MapRange { base, len, page, global } = range;
+        Range { first: base.0, last: base.0 + (len.0 - 1), shift: shift(page.0), global: *global }
+    }
 }
 
 fn shift(size: u64) -> u8 {
