@@ -47,7 +47,7 @@ pub fn cycles(outcome: &Outcome, scale: Scale, thinned: bool) -> Result<Cycles, 
     let walks = walk_cycles(outcome)? * scale.miss;
     let mut later_hits = 0.0;
     for (tlb, spec) in outcome.tlbs.iter().zip(&machine.tlbs).filter(|(t, _)| t.level > 1) {
-        let hits = tlb.lookups - tlb.misses;
+        let hits = (tlb.lookups - tlb.misses).saturating_sub(first_hits(outcome, tlb.level));
         if hits > 0 {
             let cost = spec.hit_cycles.ok_or_else(|| format!("hit_cycles of {} is not known", spec.name))?;
             later_hits += hits as f64 * cost;
@@ -58,6 +58,21 @@ pub fn cycles(outcome: &Outcome, scale: Scale, thinned: bool) -> Result<Cycles, 
     let cpi = scale.cpi.or(machine.cpi).filter(|_| !thinned && outcome.instructions > 0);
     let share = cpi.map(|cpi| sum / (sum + cpi * outcome.instructions as f64));
     Ok(Cycles { walks, later_hits, flushes, share })
+}
+
+/// Hits at a later level that no lookup at the first level went before, because the machine has none there for that side:
+/// what they cost beyond a first-level hit is not known, so they are not charged. Exact for the last level.
+fn first_hits(outcome: &Outcome, level: u32) -> u64 {
+    let side = |data: bool| {
+        let classes = if data { 1..3 } else { 0..1 };
+        let serving = outcome.machine.tlbs.iter().filter(|t| classes.clone().any(|c| t.serves.class(c)));
+        let lookups: u64 = outcome.lookups[classes.clone()].iter().flatten().sum();
+        match serving.map(|t| t.level).min() {
+            Some(first) if first == level => lookups - outcome.walks.of_side(data).min(lookups),
+            _ => 0,
+        }
+    };
+    side(false) + side(true)
 }
 
 fn walk_cycles(outcome: &Outcome) -> Result<f64, String> {

@@ -125,6 +125,20 @@ fn notes(out: &mut impl Write, rows: &[Row], thinned: bool) -> io::Result<()> {
         let n = row.outcome.outside;
         said.push(format!("{}: {n} references were translated by block ranges, outside the TLBs", row.name));
     }
+    for row in rows {
+        let tlbs = &row.outcome.machine.tlbs;
+        for (class, what) in [(0, "fetches"), (1, "loads")] {
+            let first = tlbs.iter().filter(|t| t.serves.class(class)).map(|t| t.level).min();
+            if first.is_some_and(|level| level > 1) {
+                let name = &row.outcome.machine.name;
+                let note =
+                    format!("{name}: the first level for {what} is not known; hits of theirs cost nothing");
+                if !said.contains(&note) {
+                    said.push(note);
+                }
+            }
+        }
+    }
     if !said.is_empty() {
         writeln!(out)?;
     }
