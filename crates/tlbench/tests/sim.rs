@@ -164,6 +164,110 @@ fn wrong_input_ends_with_2_and_says_where() {
     }
 }
 
+/// Damage of every kind, as `sim` and `trace` report it.
+#[test]
+fn damaged_traces_give_position_and_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let whole = folder.path().join("whole.bin").to_str().unwrap().to_owned();
+    json(&["trace", "--generate", "zipf:refs=1000", "-o", &whole, "--as", "binary", "--json"]);
+    let binary = std::fs::read(&whole).unwrap();
+    let mut magic = binary.clone();
+    magic[3] ^= 0x20;
+    let record = |ip: u64| {
+        let mut bytes = [0u8; 64];
+        bytes[..8].copy_from_slice(&ip.to_le_bytes());
+        bytes
+    };
+    let mut mixed = [record(0x40_1000), record(0x40_1004)].concat();
+    mixed.extend(record(0x40_1008_u64.swap_bytes()));
+    let cases = [
+        (write("cut.bin", &binary[..binary.len() / 2]), "byte", "it is cut"),
+        (write("cut.lackey", b"I  04001000,3\n L 1ffe"), "line 2 (byte 14)", "cut"),
+        (write("magic.bin", &magic), "magic.bin", "magic"),
+        (write("high.tr", b"R 1000,4\nR ffffffffffffffff,2\n"), "line 2 (byte 9)", "passes the end"),
+        (write("empty.tr", b"R 1000,0\n"), "line 1 (byte 0)", "0 bytes"),
+        (write("mixed.champsim", &mixed), "record 3 (byte 128)", "big-endian"),
+        (write("cut.champsim", &mixed[..100]), "record 2 (byte 64)", "cut"),
+    ];
+    for (path, place, reason) in &cases {
+        for command in ["sim", "trace"] {
+            let (code, out, err) = tlbench(&[command, path]);
+            assert_eq!((code, out.as_str()), (Some(2), ""), "{path}: {err}");
+            assert!(err.contains(place) && err.contains(reason), "{path}: {err}");
+        }
+    }
+    // The last address there is, is one.
+    let last = write("last.tr", b"R ffffffffffffffff,1\n");
+    assert_eq!(json(&["sim", &last, "--json"])["configurations"][0]["walks"], 1);
+    // A gigabyte of zeros takes neither the time nor the memory of a gigabyte.
+    let zeros = folder.path().join("zeros");
+    std::fs::File::create(&zeros).unwrap().set_len(1 << 30).unwrap();
+    let (code, _, err) = tlbench(&["sim", zeros.to_str().unwrap()]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("zeros") && err.contains("all zero"), "{err}");
+}
+
+#[test]
+fn long_names_of_configurations_do_not_wrap() {
+    let (code, out, err) = tlbench(&[
+        "sim",
+        "--generate",
+        "cycle:pages=70,rounds=3",
+        "-m",
+        "sapphire-rapids",
+        "-m",
+        "neoverse-n1",
+        "--vary",
+        "entries=1024,2048",
+        "--vary",
+        "policy=lru,tree-plru",
+        "--vary",
+        "page=4K,64K",
+        "--vary",
+        "map=4k",
+    ]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.lines().all(|l| l.chars().count() <= 100), "{out}");
+}
+
+#[test]
+fn stat_simulates_tlbs_without_a_pmu() {
+    let (code, _, err) = tlbench(&["stat", "--simulate-tlb", "no-such-machine", "--", "true"]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("no-such-machine"), "{err}");
+    if !valgrind() {
+        return;
+    }
+    let document = json(&["stat", "--simulate-tlb", "haswell", "--json", "--", "true", "--", "echo", "a"]);
+    assert_eq!((&document["simulated"], &document["machine"]), (&true.into(), &"haswell".into()));
+    let commands = document["commands"].as_array().unwrap();
+    assert_eq!(commands.len(), 2);
+    for command in commands {
+        let [data, fetches] = [&command["dtlb"], &command["itlb"]];
+        for side in [data, fetches] {
+            let walks = side["walks"].as_u64().unwrap();
+            assert!(walks > 0 && Some(walks) <= side["level_1_misses"].as_u64(), "{command}");
+        }
+        assert!(fetches["lookups"].as_u64() >= command["instructions"].as_u64(), "{command}");
+    }
+    // The same program traced and simulated by the other commands.
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("true.zst").to_str().unwrap().to_owned();
+    json(&["trace", "-o", &trace, "--json", "--", "true"]);
+    let sim = json(&["sim", &trace, "-m", "haswell", "--json"]);
+    let other = &sim["configurations"][0];
+    let instructions = |v: &Value| v["instructions"].as_f64().unwrap();
+    assert!((instructions(&commands[0]) / instructions(other) - 1.0).abs() < 0.02, "{document} {sim}");
+    let (code, out, err) = tlbench(&["stat", "--simulate-tlb", "ppc405gp", "--", "true"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.starts_with("simulated") && out.contains("dTLB") && out.contains("iTLB"), "{out}");
+}
+
 #[test]
 fn traces_are_converted_thinned_and_cut() {
     let folder = tempfile::tempdir().unwrap();
@@ -201,6 +305,18 @@ fn the_probes_output_is_a_machine_and_can_be_checked() {
         points.as_array().unwrap().iter().map(|p| p["simulated"].as_f64().unwrap()).collect();
     // All hit; all miss the first level; all miss both, which costs the walk.
     assert_eq!(simulated, [5.0, 12.0, 25.0]);
+    // As the probe prints it where the instruction TLB was not resolved: fetches are not charged for that.
+    let probe = r#"{"structures":[
+        {"kind":"load","level":1,"page_size_effective":4096,"entries":16,"ways":null,"penalty_cycles":7.0},
+        {"kind":"unified","level":2,"page_size_effective":4096,"entries":64,"ways":null,"penalty_cycles":20.0},
+        {"kind":"instruction","level":1,"page_size_effective":4096,"entries":null,"ways":null}]}"#;
+    let probe = file(folder.path(), "part.json", probe);
+    let generated = "cycle:pages=4,rounds=10,code=1";
+    let (code, out, err) = tlbench(&["sim", "--generate", generated, "-m", &probe]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains("the first level for fetches is not known"), "{out}");
+    let row = &json(&["sim", "--generate", generated, "-m", &probe, "--json"])["configurations"][0];
+    assert_eq!((&row["walks"], &row["cycles"]), (&5.into(), &100.0.into()), "{row}");
 }
 
 /// Skips, with a note, where there is no valgrind.

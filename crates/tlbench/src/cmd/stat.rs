@@ -1,5 +1,7 @@
 //! `tlbench stat`: any command, with counters, alone or against others.
 
+mod simulated;
+
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -95,6 +97,10 @@ pub struct Args {
     /// Sample where the CPU time goes: functions, or those whose share moved between the commands
     #[arg(long, conflicts_with = "mix")]
     profile: bool,
+    /// Instead of measuring, run each command once under a tracer and simulate its dTLB and iTLB misses on this machine:
+    /// a name (`tlbench sim --machines`) or a file; needs no PMU
+    #[arg(long, value_name = "MACHINE", conflicts_with_all = ["mix", "profile", "exec_chain"])]
+    simulate_tlb: Option<String>,
     #[command(flatten)]
     mix: Mix,
     #[command(flatten)]
@@ -119,6 +125,10 @@ const RESTLESS: [&str; 4] =
 /// Runs the command.
 pub fn run(args: &Args) -> Outcome {
     let subjects = args.subjects()?;
+    if let Some(machine) = &args.simulate_tlb {
+        let commands: Vec<_> = subjects.into_iter().map(|s| (s.name, s.arguments)).collect();
+        return simulated::run(machine, &commands, args.verdict.json);
+    }
     let signals = Signals::install().context("installing signal handlers")?;
     let coordinator = Coordinator::new(None)?;
     let root = Root::host();

@@ -76,6 +76,24 @@ fn parse_hex(text: &str) -> Result<u64, String> {
 }
 
 impl Source {
+    /// Every reference of a command.
+    pub fn of_command(command: Vec<OsString>) -> Self {
+        Source {
+            traces: Vec::new(),
+            command,
+            generate: None,
+            format: None,
+            thin: false,
+            pid: Vec::new(),
+            tid: Vec::new(),
+            mode: None,
+            kernel_from: 1 << 63,
+            phase: Vec::new(),
+            mark: None,
+            limit: None,
+        }
+    }
+
     /// Opens the first source; a command starts running.
     pub fn open(&self) -> anyhow::Result<Stream> {
         let mut tracer = None;
@@ -220,6 +238,11 @@ impl Facts {
     /// 0, or 130/143 after an interruption.
     pub fn exit(&self) -> ExitCode {
         ExitCode::from(self.exit)
+    }
+
+    /// Whether a signal ended it.
+    pub fn interrupted(&self) -> bool {
+        self.exit != 0
     }
 
     /// References kept and errors, or null.
