@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use serde::Deserialize;
-
 use super::map_file::MapFile;
 use super::{Bytes, Machine, MachineError, PolicyName, TlbSpec, measured, preset};
 
