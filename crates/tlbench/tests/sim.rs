@@ -219,19 +219,24 @@ fn long_names_of_configurations_do_not_wrap() {
         "--generate",
         "cycle:pages=70,rounds=3",
         "-m",
-        "sapphire-rapids",
+        "plain-64",
         "-m",
-        "neoverse-n1",
+        "sapphire-rapids",
         "--vary",
-        "entries=1024,2048",
+        "ways=8,16",
         "--vary",
         "policy=lru,tree-plru",
         "--vary",
         "page=4K,64K",
         "--vary",
         "map=4k",
+        "--sensitivity",
     ]);
     assert_eq!(code, Some(0), "{err}");
+    assert!(
+        out.contains("#16") && out.contains("sapphire-rapids ways=16 policy=tree-plru page=64K map=4k"),
+        "{out}"
+    );
     assert!(out.lines().all(|l| l.chars().count() <= 100), "{out}");
 }
 

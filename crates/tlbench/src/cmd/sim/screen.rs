@@ -22,29 +22,61 @@ pub fn tables(out: &mut impl Write, rows: &[Row], base: usize, facts: &Facts) ->
     )?;
     facts.thinning_lines().iter().try_for_each(|line| writeln!(out, "{line}"))?;
     writeln!(out)?;
-    let lines: Vec<_> = rows.iter().map(|row| main_row(row, &rows[base], facts.thinned)).collect();
-    let header = ["configuration", "lookups", "misses", "%", "vs base", "cycles", "of time", "vs base"];
-    print(out, &grid(&header, &lines, 1))?;
-    writeln!(out, "\nMisses by side, owner of the page, and cause")?;
-    let lines: Vec<_> = rows.iter().map(breakdown_row).collect();
-    let header = [
-        "configuration",
-        "I user",
-        "I kernel",
-        "D user",
-        "D kernel",
-        "compulsory",
-        "flush",
-        "capacity",
-        "conflict",
-    ];
-    print(out, &grid(&header, &lines, 1))?;
-    if rows.iter().any(|r| r.outcome.tlbs.len() > 1 || r.outcome.walk_refs.is_some()) {
-        writeln!(out, "\nBy TLB")?;
-        let lines: Vec<_> = rows.iter().flat_map(tlb_rows).collect();
-        print(out, &grid(&["configuration", "tlb", "lookups", "misses", "%", "walk references"], &lines, 2))?;
-    }
+    let tables = |names: &[String]| {
+        let mut lines = grid(
+            &["configuration", "lookups", "misses", "%", "vs base", "cycles", "of time", "vs base"],
+            &named(rows, names, |row| vec![main_row(row, &rows[base], facts.thinned)]),
+            1,
+        );
+        lines.extend(["".into(), "Misses by side, owner of the page, and cause".into()]);
+        lines.extend(grid(&BREAKDOWN, &named(rows, names, |row| vec![breakdown_row(row)]), 1));
+        if rows.iter().any(|r| r.outcome.tlbs.len() > 1 || r.outcome.walk_refs.is_some()) {
+            let header = ["configuration", "tlb", "lookups", "misses", "%", "walk references"];
+            lines.extend(["".into(), "By TLB".into()]);
+            lines.extend(grid(&header, &named(rows, names, tlb_rows), 2));
+        }
+        lines
+    };
+    fitting(out, rows, tables)?;
     notes(out, rows, facts.thinned)
+}
+
+const BREAKDOWN: [&str; 9] = [
+    "configuration",
+    "I user",
+    "I kernel",
+    "D user",
+    "D kernel",
+    "compulsory",
+    "flush",
+    "capacity",
+    "conflict",
+];
+
+/// Columns of a screen.
+const COLUMNS: usize = 100;
+
+/// The cells of every row behind its name.
+fn named(rows: &[Row], names: &[String], cells: impl Fn(&Row) -> Vec<Vec<String>>) -> Vec<Vec<String>> {
+    let of_row = |(row, name): (&Row, &String)| {
+        let lines = cells(row).into_iter();
+        lines.map(|line| std::iter::once(name.clone()).chain(line).collect()).collect::<Vec<_>>()
+    };
+    rows.iter().zip(names).flat_map(of_row).collect()
+}
+
+/// Prints tables under the names of their rows, or, where that is too wide, under numbers that are explained first.
+fn fitting(out: &mut impl Write, rows: &[Row], tables: impl Fn(&[String]) -> Vec<String>) -> io::Result<()> {
+    let names: Vec<_> = rows.iter().map(|row| row.name.clone()).collect();
+    let lines = tables(&names);
+    if lines.iter().all(|line| line.chars().count() <= COLUMNS) {
+        return print(out, &lines);
+    }
+    let numbers: Vec<_> = (1..=rows.len()).map(|n| format!("#{n}")).collect();
+    let legend = numbers.iter().zip(&names).map(|(number, name)| vec![number.clone(), name.clone()]);
+    print(out, &grid(&["", "configuration"], &legend.collect::<Vec<_>>(), 2))?;
+    writeln!(out)?;
+    print(out, &tables(&numbers))
 }
 
 fn print(out: &mut impl Write, lines: &[String]) -> io::Result<()> {
@@ -66,7 +98,6 @@ fn main_row(row: &Row, base: &Row, thinned: bool) -> Vec<String> {
         _ => "-".into(),
     };
     vec![
-        row.name.clone(),
         lookups.to_string(),
         misses,
         percent(row.mean(), lookups as f64),
@@ -83,7 +114,7 @@ fn percent(part: f64, whole: f64) -> String {
 
 fn breakdown_row(row: &Row) -> Vec<String> {
     let walks = &row.outcome.walks;
-    let mut cells = vec![row.name.clone()];
+    let mut cells = Vec::new();
     for side in &walks.by {
         cells.extend(side.iter().map(|owner| owner.iter().sum::<u64>().to_string()));
     }
@@ -98,7 +129,6 @@ fn tlb_rows(row: &Row) -> Vec<Vec<String>> {
     let beside = tlbs.len() - 1;
     let line = |(i, t): (usize, &mmu::sim::TlbOutcome)| {
         vec![
-            row.name.clone(),
             t.name.clone(),
             t.lookups.to_string(),
             t.misses.to_string(),
@@ -156,8 +186,10 @@ pub fn sensitivity(out: &mut impl Write, rows: &[Row], base: usize, facts: &Fact
         out,
         "\nTranslation cycles against the base, if a miss costs half, as given, half again as much"
     )?;
-    let mut lines = Vec::new();
-    for row in rows.iter().filter(|r| !std::ptr::eq(*r, &rows[base])) {
+    let line = |row: &Row| {
+        if std::ptr::eq(row, &rows[base]) {
+            return vec![];
+        }
         let differences: Result<Vec<f64>, String> = FACTORS
             .iter()
             .map(|&miss| {
@@ -166,23 +198,20 @@ pub fn sensitivity(out: &mut impl Write, rows: &[Row], base: usize, facts: &Fact
                 Ok(100.0 * (a.total() - b.total()) / b.total().max(1.0))
             })
             .collect();
-        let mut line = vec![row.name.clone()];
+        let mut line = Vec::new();
         match differences {
             Ok(list) => {
                 line.extend(list.iter().map(|d| format!("{d:+.2} %")));
                 line.push(share_range(row, facts.thinned));
                 line.push(sign_word(&list).into());
             }
-            Err(reason) => {
-                line.extend(["-".into(), "-".into(), "-".into(), "-".into(), format!("unknown: {reason}")])
-            }
+            // The notes below the main tables say why.
+            Err(_) => line.extend(["-", "-", "-", "-", "unknown"].map(String::from)),
         }
-        lines.push(line);
-    }
-    print(
-        out,
-        &grid(&["configuration", "x 0.5", "x 1", "x 1.5", "of time, CPI 1 to 2.5", "verdict"], &lines, 1),
-    )
+        vec![line]
+    };
+    let header = ["configuration", "x 0.5", "x 1", "x 1.5", "of time, CPI 1 to 2.5", "verdict"];
+    fitting(out, rows, |names| grid(&header, &named(rows, names, line), 1))
 }
 
 fn share_range(row: &Row, thinned: bool) -> String {
