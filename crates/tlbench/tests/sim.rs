@@ -183,15 +183,16 @@ fn damaged_traces_give_position_and_reason() {
         bytes[..8].copy_from_slice(&ip.to_le_bytes());
         bytes
     };
-    let mut mixed = [record(0x40_1000), record(0x40_1004)].concat();
-    mixed.extend(record(0x40_1008_u64.swap_bytes()));
+    // Most records are sound, or the format would not be recognised.
+    let mut mixed: Vec<u8> = (0..5).flat_map(|i| record(0x40_1000 + 4 * i)).collect();
+    mixed.extend(record(0x40_1014_u64.swap_bytes()));
     let cases = [
         (write("cut.bin", &binary[..binary.len() / 2]), "byte", "it is cut"),
         (write("cut.lackey", b"I  04001000,3\n L 1ffe"), "line 2 (byte 14)", "cut"),
         (write("magic.bin", &magic), "magic.bin", "magic"),
         (write("high.tr", b"R 1000,4\nR ffffffffffffffff,2\n"), "line 2 (byte 9)", "passes the end"),
         (write("empty.tr", b"R 1000,0\n"), "line 1 (byte 0)", "0 bytes"),
-        (write("mixed.champsim", &mixed), "record 3 (byte 128)", "big-endian"),
+        (write("mixed.champsim", &mixed), "record 6 (byte 320)", "big-endian"),
         (write("cut.champsim", &mixed[..100]), "record 2 (byte 64)", "cut"),
     ];
     for (path, place, reason) in &cases {
