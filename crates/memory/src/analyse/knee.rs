@@ -82,7 +82,7 @@ pub fn departure(points: &[&Point], step: &Step, threshold: f64) -> Option<(u32,
 /// later (page tables leaving a cache) does not matter.
 ///
 /// Kinds other than [`Replacement::Cyclic`] can imitate it with fewer or more entries, [`Replacement::Split`] most of
-/// all; so they count only where they fit clearly better (see [`CLEARLY`]).
+/// all; so they count only where they fit clearly better (by a fifth of the misfit or more).
 pub fn fit(curve: &Curve, step: &Step, only: Option<Replacement>) -> Option<Knee> {
     let kind = |kind| {
         let shapes = Shape::all().iter().filter(|s| s.replacement == kind);
