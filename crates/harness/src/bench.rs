@@ -354,6 +354,7 @@ impl<'a> Bench<'a> {
             line.witness.insert("softirqs".into(), json!(machine.softirqs));
             line.witness.insert("steal_ms".into(), json!(machine.steal_ms));
             line.witness.insert("machine_busy_ms".into(), json!(machine.busy_ms));
+            line.witness.insert("others_running".into(), json!(machine.others_running()));
             line.witness.insert("work_done".into(), json!(operations));
             line.witness.insert("timed_share".into(), json!((series.timed_share * 1e3).round() / 1e3));
         }

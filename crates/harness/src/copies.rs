@@ -160,7 +160,16 @@ fn add_witnesses(merged: &mut Invocation, lines: &[&Invocation]) {
 
 /// Counts of the whole machine, which every copy sees alike, and the padding, which all share.
 fn is_of_machine(key: &str) -> bool {
-    matches!(key, "interrupts" | "softirqs" | "steal_ms" | "machine_busy_ms" | "environment_padding")
+    matches!(
+        key,
+        "interrupts"
+            | "softirqs"
+            | "steal_ms"
+            | "machine_busy_ms"
+            | "others_running"
+            | "timed_share"
+            | "environment_padding"
+    )
 }
 
 #[cfg(test)]

@@ -117,13 +117,6 @@ impl Session {
         }
     }
 
-    /// Tasks besides this process that want a CPU now, per CPU of the machine; between two workers none of them is ours.
-    fn others_running(&self) -> Option<f64> {
-        let text = Root::host().text("/proc/loadavg").ok()?;
-        let running: f64 = text.split_ascii_whitespace().nth(3)?.split('/').next()?.parse().ok()?;
-        Some((running - 1.0).max(0.0) / self.topology.cpus.len().max(1) as f64)
-    }
-
     /// Runs `benchmark` once in a fresh process for about `slice`.
     pub fn invoke(
         &mut self,
@@ -133,7 +126,6 @@ impl Session {
         block: u32,
         slot: u32,
     ) -> Invoked {
-        let others_running = self.others_running();
         let started = Instant::now();
         let padding = layout_padding(self.seed, block, slot);
         let (mut lines, ended) = match self.cpus(benchmark) {
@@ -147,9 +139,6 @@ impl Session {
         let wall_ms = (seconds * 1e4).round() / 10.0;
         for line in &mut lines {
             line.witness.insert("invocation_ms".into(), wall_ms.into());
-            if let Some(others) = others_running {
-                line.witness.insert("others_running".into(), others.into());
-            }
             line.block = Some(block);
             line.slot = Some(slot);
             line.configuration = variant.name.clone();

@@ -127,6 +127,10 @@ pub struct MachineCounts {
     pub steal_ms: u64,
     /// Time all CPUs spent on tasks and interrupts, ms (USER_HZ resolution).
     pub busy_ms: u64,
+    /// Tasks on a CPU or waiting for one at that moment, the reader among them.
+    pub running: u64,
+    /// CPUs online.
+    pub cpus: u64,
 }
 
 impl MachineCounts {
@@ -146,19 +150,28 @@ impl MachineCounts {
                 }
                 Some("intr") => counts.interrupts = words.next()?.parse().ok()?,
                 Some("softirq") => counts.softirqs = words.next()?.parse().ok()?,
+                Some("procs_running") => counts.running = words.next()?.parse().ok()?,
+                Some(name) if name.starts_with("cpu") => counts.cpus += 1,
                 _ => {}
             }
         }
         Some(counts)
     }
 
-    /// Changes since `earlier`.
+    /// Tasks besides the reader that wanted a CPU, per CPU.
+    pub fn others_running(&self) -> f64 {
+        self.running.saturating_sub(1) as f64 / self.cpus.max(1) as f64
+    }
+
+    /// Changes since `earlier`; what was running is kept as it was then.
     pub fn since(&self, earlier: &MachineCounts) -> MachineCounts {
         MachineCounts {
             interrupts: self.interrupts.saturating_sub(earlier.interrupts),
             softirqs: self.softirqs.saturating_sub(earlier.softirqs),
             steal_ms: self.steal_ms.saturating_sub(earlier.steal_ms),
             busy_ms: self.busy_ms.saturating_sub(earlier.busy_ms),
+            running: earlier.running,
+            cpus: earlier.cpus,
         }
     }
 }

@@ -176,7 +176,7 @@ pub struct Configuration {
     pub one_boot: bool,
     /// A kernel or binary seen as a single build: layout and change can't be told apart.
     pub one_build: bool,
-    /// Tasks of others that wanted a CPU while it was measured, per CPU of the machine, on average; `None`: not known.
+    /// Tasks of others that wanted a CPU while it was measured, per CPU of the machine, in the median; `None`: not known.
     pub others_running: Option<f64>,
 }
 

@@ -121,11 +121,11 @@ pub fn gather(records: &[Named], rules: &Rules<'_>) -> Gathered {
     }
 }
 
-/// Mean of what the invocations' witnesses say of other tasks.
+/// Median of what the invocations' witnesses say of other tasks: a few benchmarks have tasks of their own then.
 fn others_running(lines: &[(u32, &Invocation)]) -> Option<f64> {
     let seen: Vec<f64> =
         lines.iter().filter_map(|(_, line)| line.witness.get("others_running")?.as_f64()).collect();
-    (!seen.is_empty()).then(|| seen.iter().sum::<f64>() / seen.len() as f64)
+    stats::estimate::median(&seen)
 }
 
 fn collected_environments(collected: &[Collected<'_>]) -> Vec<(String, bool, Value)> {
