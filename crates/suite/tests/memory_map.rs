@@ -1,49 +1,13 @@
 //! The benchmarks of files and of the memory map, run for real and briefly: their numbers and their proofs.
 
-use harness::{Bench, Clock, Job, allowed_cpus};
-use record::{Invocation, Status};
+mod brief;
 
-/// Runs the benchmark called `name` for a few milliseconds.
-fn run(name: &str) -> Vec<Invocation> {
-    let sections = suite::sections();
-    let benchmark =
-        sections.iter().flat_map(|s| &s.benchmarks).find(|b| b.name == name).expect("a known benchmark");
-    let scratch = tempfile::tempdir().expect("a directory");
-    let allowed = allowed_cpus().expect("a CPU mask");
-    let job = Job {
-        slice_ns: 10_000_000,
-        cpus: allowed[allowed.len() - 1..].to_vec(),
-        allowed,
-        scratch: scratch.path().into(),
-        memory_limit: 1 << 30,
-        ..Job::bare(name, Clock::calibrate(None))
-    };
-    let mut bench = Bench::new(benchmark, &job);
-    let ended = benchmark.run(&mut bench);
-    bench.finish(ended)
-}
-
-fn line<'a>(lines: &'a [Invocation], metric: &str) -> &'a Invocation {
-    lines.iter().find(|line| line.metric == metric).expect("a line")
-}
-
-fn value(lines: &[Invocation], metric: &str) -> f64 {
-    let line = line(lines, metric);
-    assert_eq!(line.status, Status::Ok, "{metric}: {:?}", line.reason);
-    line.value.expect("a value")
-}
+use brief::{line, measured, run, value};
+use harness::allowed_cpus;
+use record::Invocation;
 
 fn note(lines: &[Invocation], metric: &str, key: &str) -> f64 {
     line(lines, metric).extra[key].as_f64().expect("a number")
-}
-
-/// Measured, or skipped because this machine lacks the facility; never failed. Returns whether it was measured.
-fn measured(lines: &[Invocation]) -> bool {
-    for line in lines {
-        let fine = matches!(line.status, Status::Ok | Status::Skipped);
-        assert!(fine, "{}: {:?}", line.metric, line.reason);
-    }
-    lines.iter().any(|line| line.status == Status::Ok)
 }
 
 /// One test, since huge pages are kept out of the whole process after the first.
