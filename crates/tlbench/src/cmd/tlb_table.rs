@@ -159,11 +159,11 @@ fn walks(out: &mut impl Write, report: &Report) -> io::Result<()> {
     }
     if let Some(concurrent) = walk.concurrent {
         let chains: Vec<String> = walk.chains.iter().map(|(k, c)| format!("{k}: {c:.1}")).collect();
-        writeln!(
-            out,
-            "\n{concurrent:.1} walks at once (cycles per access by number of independent chains: {})",
-            chains.join("  ")
-        )?;
+        let text = format!(
+            "{concurrent:.1} walks at once (cycles per access by number of independent chains: {})",
+            chains.join(", ")
+        );
+        writeln!(out, "\n{}", report::wrapped(&text, 100).join("\n  "))?;
     } else if let Some(reason) = &walk.reason {
         writeln!(out, "\nPage walks: {reason}")?;
     }
