@@ -130,8 +130,12 @@ fn made_up() -> Vec<Event> {
 }
 
 fn simulate(machines: &[Machine], events: &[Event]) -> u64 {
+    simulate_with(Options::default(), machines, events)
+}
+
+fn simulate_with(options: Options, machines: &[Machine], events: &[Event]) -> u64 {
     let named = machines.iter().map(|m| (String::new(), m.clone())).collect();
-    let mut simulation = Simulation::new(named, Options::default()).unwrap();
+    let mut simulation = Simulation::new(named, options).unwrap();
     for chunk in events.chunks(1 << 14) {
         simulation.feed(chunk).unwrap();
     }
@@ -144,7 +148,8 @@ fn pages(event: &Event) -> impl Iterator<Item = u64> {
     (0..event.references()).flat_map(move |_| first..=last)
 }
 
-/// What one writes first: the pages inside, and the order in which they came.
+/// What one writes first, with the collections and the hasher (SipHash) of the standard library: the pages inside, and
+/// the order in which they came.
 fn plain_fifo(entries: usize, events: &[Event]) -> u64 {
     let (mut inside, mut order) = (HashSet::new(), VecDeque::new());
     let mut misses = 0;
@@ -184,6 +189,14 @@ fn plain_lru(entries: usize, events: &[Event]) -> u64 {
     misses
 }
 
+const SETS: &str = r#"{"tlbs":[{"name":"u","serves":"IRW","entries":64,"ways":4,"policy":"lru"}]}"#;
+const SPLIT_LRU: &str = r#"{"tlbs":[{"name":"i","serves":"I","entries":64,"ways":4,"policy":"lru"},
+    {"name":"d","serves":"RW","entries":64,"ways":4,"policy":"lru"},
+    {"name":"l2","serves":"IRW","level":2,"entries":1024,"ways":8,"policy":"tree-plru"}]}"#;
+const SPLIT: &str = r#"{"tlbs":[{"name":"i","serves":"I","entries":64,"ways":8,"policy":"tree-plru"},
+    {"name":"d","serves":"RW","entries":64,"policy":"lru"},
+    {"name":"l2","serves":"IRW","level":2,"entries":1024,"ways":8,"policy":"tree-plru"}]}"#;
+
 fn simulators(c: &mut Criterion<CpuTime>) {
     let events = stream();
     assert_eq!(plain_fifo(64, &events), simulate(&[machine(64, "fifo")], &events));
@@ -192,10 +205,22 @@ fn simulators(c: &mut Criterion<CpuTime>) {
     group.throughput(Throughput::Elements(events.iter().map(Event::references).sum()));
     group.bench_function("plain hash map, fifo 64", |b| b.iter(|| plain_fifo(64, black_box(&events))));
     group.bench_function("plain hash map, lru 64", |b| b.iter(|| plain_lru(64, black_box(&events))));
-    for policy in ["fifo", "lru", "random", "tree-plru"] {
+    for policy in ["fifo", "lru", "random", "tree-plru", "nru", "bit-plru"] {
         let one = [machine(64, policy)];
         group.bench_function(format!("one configuration, {policy} 64"), |b| {
             b.iter(|| simulate(&one, black_box(&events)));
+        });
+    }
+    // As `tlbench sim` does it, which looks for conflicts, with a first level of real machines and a second one.
+    for (name, tlbs) in [
+        ("lru 64, 4 ways", SETS),
+        ("split lru 64, 4 ways, and tree-plru 1024", SPLIT_LRU),
+        ("split tree-plru 64, 8 ways, and lru 64", SPLIT),
+    ] {
+        let one = [Machine::from_json(tlbs, "bench").unwrap()];
+        group.bench_function(format!("conflicts, {name}"), |b| {
+            let options = Options { conflicts: true, ..Options::default() };
+            b.iter(|| simulate_with(options.clone(), &one, black_box(&events)));
         });
     }
     let twenty: Vec<_> = (1..=10).flat_map(|i| [machine(i * 16, "fifo"), machine(i * 16, "lru")]).collect();

@@ -94,6 +94,67 @@ proptest! {
         }
     }
 
+    /// A configuration by itself takes a shorter way, and looks for conflicts change no count of misses.
+    #[test]
+    fn alone_as_in_company(events in stream(true), ways in 1u32..5, fetch in 0usize..7, data in 0usize..7) {
+        let [fetch, data] = [fetch, data].map(|at| PolicyName::ALL[at].word());
+        let make = |fetch: &str, data: &str| machine(&format!(
+            r#""tlbs":[{{"name":"i","serves":"I","entries":{},"ways":{ways},"policy":"{fetch}"}},
+                {{"name":"d","serves":"RW","entries":{ways},"policy":"{data}","pinned":[{{"base":"80000000","size":8192}}]}},
+                {{"name":"l2","serves":"IRW","level":2,"entries":8,"ways":4,"policy":"{fetch}"}}],
+                "asid":true,"global_from":"80000000""#,
+            2 * ways
+        ));
+        let machine = make(fetch, data);
+        let watched = Options { conflicts: true, ..Options::default() };
+        let mut simulation = Simulation::new(vec![("watched".into(), machine.clone())], watched).unwrap();
+        simulation.feed(&events).unwrap();
+        let watched = simulation.finish().unwrap().remove(0);
+        let together = run_chunks(vec![machine.clone(), make("lfu", "lfu")], &events, 1).remove(0);
+        let alone = run(vec![machine.clone()], &events).remove(0);
+        for outcome in [&alone, &watched] {
+            prop_assert_eq!(&outcome.tlbs, &together.tlbs, "{} {}", fetch, data);
+            prop_assert_eq!(outcome.references, together.references);
+            prop_assert_eq!(outcome.walks.total(), together.walks.total());
+        }
+        prop_assert_eq!(&alone.walks, &together.walks);
+        let again = Options { conflicts: true, ..Options::default() };
+        let mut simulation = Simulation::new(vec![("watched".into(), machine)], again).unwrap();
+        events.chunks(1).for_each(|e| simulation.feed(e).unwrap());
+        prop_assert_eq!(&watched.walks, &simulation.finish().unwrap().remove(0).walks);
+    }
+
+    /// What the first simulator one would write counts.
+    #[test]
+    fn fifo_and_lru_equal_a_list(events in stream(false), n in 1usize..30) {
+        let mut wanted = [0u64; 2];
+        for (lru, misses) in [false, true].into_iter().zip(&mut wanted) {
+            let mut inside: Vec<u64> = Vec::new();
+            let pieces = events.iter().flat_map(|e| {
+                let (first, last) = (e.addr >> 12, (e.addr + u64::from(e.size) - 1) >> 12);
+                (0..e.references()).flat_map(move |_| first..=last)
+            });
+            for page in pieces {
+                match inside.iter().position(|&p| p == page) {
+                    Some(at) if lru => {
+                        inside.remove(at);
+                    }
+                    Some(_) => continue,
+                    None => {
+                        *misses += 1;
+                        if inside.len() == n {
+                            inside.remove(0);
+                        }
+                    }
+                }
+                inside.push(page);
+            }
+        }
+        for (policy, want) in ["fifo", "lru"].into_iter().zip(wanted) {
+            prop_assert_eq!(misses(vec![unified(n as u32, policy)], &events)[0], want, "{}", policy);
+        }
+    }
+
     #[test]
     fn one_pass_curve_equals_single_lru_runs(events in stream(true)) {
         let base = unified(1, "lru");

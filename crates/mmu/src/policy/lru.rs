@@ -3,6 +3,7 @@
 //! A touch is one store that depends on nothing but the slot. That makes hits, which are many, cheap at the expense of
 //! victims, which are few.
 
+use super::marks::{Marks, Rule};
 use super::offsets;
 
 /// Ways up to which the search is worth it.
@@ -14,25 +15,21 @@ pub struct Lru {
     /// By slot; one more that stands for pinned entries, whose touches mean nothing.
     touched: Vec<u64>,
     now: u64,
-}
-
-/// The times of the slots, for whoever hits many in a row.
-pub struct Stamps<'a> {
-    /// By slot; the last one stands for pinned entries.
-    pub touched: &'a mut [u64],
-    /// The time of the last touch.
-    pub now: &'a mut u64,
+    rules: Vec<Rule>,
 }
 
 impl Lru {
     pub(super) fn new(ways: &[u32]) -> Self {
         let first = offsets(ways);
-        Lru { touched: vec![0; first[ways.len()] as usize + 1], first, now: 0 }
+        let slots = first[ways.len()];
+        let rules = (0..=slots).map(|word| Rule { word, keep: 0, put: 0, stamp: u64::MAX }).collect();
+        Lru { touched: vec![0; slots as usize + 1], first, now: 0, rules }
     }
 
+    /// For whoever hits many in a row.
     #[inline]
-    pub(super) fn stamps(&mut self) -> Stamps<'_> {
-        Stamps { touched: &mut self.touched, now: &mut self.now }
+    pub(super) fn marks(&mut self) -> Marks<'_> {
+        Marks { rules: &self.rules, words: &mut self.touched, now: Some(&mut self.now) }
     }
 
     #[inline]

@@ -8,6 +8,7 @@ mod fifo;
 mod lfu;
 mod lru;
 mod lru_list;
+mod marks;
 mod nru;
 mod opt;
 mod random;
@@ -17,8 +18,8 @@ use bit_plru::BitPlru;
 use fifo::Fifo;
 use lfu::Lfu;
 use lru::Lru;
-pub use lru::Stamps;
 use lru_list::LruList;
+pub use marks::{Marks, Rule, Touches};
 use nru::Nru;
 use opt::Opt;
 use random::Random;
@@ -106,14 +107,15 @@ impl Policy {
         }
     }
 
-    /// Time stamps of the slots, if all that a hit does is to set one, or nothing (then there are none); `None` for
-    /// policies to which a hit means more.
+    /// What a hit does, if that is to write to a word or nothing; `None` for policies to which a hit means more.
     #[inline]
-    pub fn stamps(&mut self) -> Option<Option<Stamps<'_>>> {
+    pub fn touches(&mut self) -> Option<Touches<'_>> {
         match self {
-            Policy::Fifo(_) | Policy::Random(_) => Some(None),
-            Policy::Lru(p) => Some(Some(p.stamps())),
-            _ => None,
+            Policy::Fifo(_) | Policy::Random(_) => Some(Touches::Nothing),
+            Policy::Lru(p) => Some(Touches::Stamp(p.marks())),
+            Policy::TreePlru(p) => p.marks().map(Touches::Mark),
+            Policy::Nru(p) => Some(Touches::Mark(p.marks())),
+            Policy::LruList(_) | Policy::BitPlru(_) | Policy::Lfu(_) | Policy::Opt(_) => None,
         }
     }
 

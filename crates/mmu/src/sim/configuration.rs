@@ -7,7 +7,7 @@ use super::outcome::{Collected, Outcome, TlbOutcome};
 use super::runs::{Run, Runs};
 use crate::machine::Machine;
 use crate::page::{Page, PageId};
-use crate::tlb::{Hierarchy, Missed};
+use crate::tlb::{Hierarchy, LeadingHits, Missed};
 
 /// Which form of the stream a configuration looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,12 +118,13 @@ impl Configuration {
     }
 
     /// Skips from miss to miss.
-    fn scan(&mut self, lookups: &[u32], pages: &[Page]) {
+    pub(super) fn scan(&mut self, lookups: &[u32], pages: &[Page]) {
         let mut rest = lookups;
         while let Some(scan) = self.tlbs.scan() {
-            let hits = scan.leading_hits(rest);
+            let hits = scan.apply(LeadingHits(rest));
             let Some(&lookup) = rest.get(hits) else { return };
-            self.miss((lookup >> CLASS_SHIFT) as usize, lookup & PAGE_MASK, pages);
+            // Not always a miss: it may be one of the twin only.
+            self.lookup((lookup >> CLASS_SHIFT) as usize, lookup & PAGE_MASK, pages);
             rest = &rest[hits + 1..];
         }
     }

@@ -1,6 +1,7 @@
 //! From trace records to lookups of numbered pages.
 
-use super::quick::{BLOCK, Packed, Quick};
+use super::configuration::Configuration;
+use super::quick::{BLOCK, Packed, Quick, Through, USUAL_SHIFT};
 use super::runs::Runs;
 use crate::event::{Event, Kind};
 use crate::page::{OUTSIDE, PageId, PageTable, TooManyPages};
@@ -199,6 +200,44 @@ impl Decoder {
                 self.event(odd, sink)?;
                 self.learn(odd);
                 rest = after;
+            }
+            packed.add_to(&mut self.counts);
+        }
+        Ok(())
+    }
+
+    /// Whether [`Decoder::simulate`] can be used.
+    pub(super) fn simulates(&self) -> bool {
+        self.data_alike && self.shift == USUAL_SHIFT
+    }
+
+    /// Decodes and simulates in one go: what [`Decoder::decode`] and a feed of its lookups do, for a single
+    /// configuration whose hits can be scanned.
+    pub(super) fn simulate(
+        &mut self,
+        events: &[Event],
+        member: &mut Configuration,
+        lookups: &mut Decoded,
+        runs: &mut Runs,
+    ) -> Result<(), TooManyPages> {
+        let wanted = Wanted { lookups: true, runs: false, repeats: false };
+        for block in events.chunks(BLOCK) {
+            let mut packed = Packed::default();
+            let mut rest = block;
+            while let Some(scan) = member.tlbs().scan() {
+                let through = Through { quick: &self.quick, events: rest, packed: &mut packed };
+                let Some((odd, after)) = scan.apply(through) else { break };
+                rest = after;
+                if let Some(lookup) = self.quick.one(odd, &mut packed) {
+                    member.scan(&[lookup], self.table.pages());
+                    continue;
+                }
+                lookups.lookups.clear();
+                lookups.controls.clear();
+                runs.clear();
+                self.event(odd, &mut Sink { wanted, lookups, runs, repeats: false })?;
+                self.learn(odd);
+                member.feed(lookups, runs, self.table.pages());
             }
             packed.add_to(&mut self.counts);
         }

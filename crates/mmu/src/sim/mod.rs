@@ -134,6 +134,12 @@ impl Simulation {
 
 impl Group {
     fn feed(&mut self, events: &[Event]) -> Result<(), SimulationError> {
+        if let ([member], []) = (self.members.as_mut_slice(), self.foreseeing.as_slice())
+            && member.food() == Food::Lookups
+            && self.decoder.simulates()
+        {
+            return Ok(self.decoder.simulate(events, member, &mut self.decoded, &mut self.runs)?);
+        }
         let wanted = Wanted {
             lookups: self.members.iter().any(|m| m.food() != Food::Runs),
             runs: !self.foreseeing.is_empty() || self.members.iter().any(|m| m.food() == Food::Runs),

@@ -7,6 +7,7 @@
 use super::decode::CLASS_SHIFT;
 use crate::event::Event;
 use crate::page::PageId;
+use crate::tlb::Lookups;
 
 /// Records per block; bounds the counters of [`Packed`].
 pub(super) const BLOCK: usize = 4096;
@@ -16,6 +17,8 @@ const KNOWN: usize = 1024;
 const FIELD: u32 = 21;
 /// What an access adds, by kind: a fetch, a load, a store; a modify is a load and a store.
 const STEP: [u64; 4] = [1, 1 << FIELD, 1 << (2 * FIELD), 1 << FIELD | 1 << (2 * FIELD)];
+/// Nearly all machines have frames of 4096 bytes.
+pub(super) const USUAL_SHIFT: u32 = 12;
 /// No frame: frames are addresses shifted right by one at least.
 const NO_FRAME: u64 = u64::MAX;
 
@@ -24,12 +27,12 @@ struct Known {
     frame: u64,
     lookup: u32,
     /// All ones for a page of the kernel, else 0.
-    kernel: u64,
+    kernel: i32,
 }
 
-/// Pages by frame, fetches apart from the rest.
+/// Pages by frame, those of fetches before those of data.
 pub(super) struct Quick {
-    known: Vec<[Known; KNOWN]>,
+    known: Vec<Known>,
 }
 
 /// Counts of fetches, loads and stores in one word each: of all pages and of the kernel's.
@@ -52,24 +55,29 @@ impl Packed {
 
 impl Default for Quick {
     fn default() -> Self {
-        Quick { known: vec![[Known { frame: NO_FRAME, lookup: 0, kernel: 0 }; KNOWN]; 2] }
+        Quick { known: vec![Known { frame: NO_FRAME, lookup: 0, kernel: 0 }; 2 * KNOWN] }
     }
 }
 
-fn slot(frame: u64) -> usize {
-    frame as usize % KNOWN
+/// Where a frame is known, for fetches (0) or data (1).
+#[inline(always)]
+fn slot(side: usize, frame: u64) -> usize {
+    side * KNOWN + frame as usize % KNOWN
 }
+
+/// A record that is no access within one known page, or whose page is not in the TLB, and what follows it.
+pub(super) type Odd<'a> = Option<(&'a Event, &'a [Event])>;
 
 impl Quick {
     /// Forgets every page: the address space changed.
     pub(super) fn forget(&mut self) {
-        self.known.iter_mut().flatten().for_each(|k| k.frame = NO_FRAME);
+        self.known.iter_mut().for_each(|k| k.frame = NO_FRAME);
     }
 
     /// Remembers the page of a frame for fetches (0) or data (1).
     pub(super) fn learn(&mut self, side: usize, frame: u64, page: PageId, kernel: bool) {
         let lookup = (side as u32) << CLASS_SHIFT | page;
-        self.known[side][slot(frame)] = Known { frame, lookup, kernel: u64::from(kernel).wrapping_neg() };
+        self.known[slot(side, frame)] = Known { frame, lookup, kernel: -i32::from(kernel) };
     }
 
     /// Decodes up to the first record that is no access within one known page; that record and what follows it, or
@@ -81,47 +89,77 @@ impl Quick {
         shift: u32,
         packed: &mut Packed,
         out: &mut [u32; BLOCK],
-        done: impl FnMut(&[u32]),
-    ) -> Option<(&'a Event, &'a [Event])> {
+        mut done: impl FnMut(&[u32]),
+    ) -> Odd<'a> {
+        let (mut n, mut before) = (0, u32::MAX);
+        let write = |lookup| {
+            out[n % BLOCK] = lookup;
+            n += usize::from(lookup != before);
+            before = lookup;
+            true
+        };
         // Nearly always 12, and shifting by a constant is cheaper.
-        match shift {
-            12 => self.decode_by(events, 12, packed, out, done),
-            _ => self.decode_by(events, shift, packed, out, done),
-        }
+        let odd = match shift {
+            USUAL_SHIFT => self.each(events, USUAL_SHIFT, packed, write),
+            _ => self.each(events, shift, packed, write),
+        };
+        done(&out[..n]);
+        odd
     }
 
+    /// Calls `hit` with the lookups of accesses within one known page, until another record comes or it says no; that
+    /// record and what follows it, or `None` at the end.
     #[inline(always)]
-    fn decode_by<'a>(
+    fn each<'a>(
         &self,
         events: &'a [Event],
         shift: u32,
         packed: &mut Packed,
-        out: &mut [u32; BLOCK],
-        mut done: impl FnMut(&[u32]),
-    ) -> Option<(&'a Event, &'a [Event])> {
-        let [fetched, loaded] = self.known.as_slice() else { return events.split_first() };
-        let known = [fetched, loaded];
+        mut hit: impl FnMut(u32) -> bool,
+    ) -> Odd<'a> {
+        let Ok(known) = <&[Known; 2 * KNOWN]>::try_from(self.known.as_slice()) else {
+            return events.split_first();
+        };
         let Packed { mut all, mut kernel } = *packed;
-        let (mut n, mut before) = (0, u32::MAX);
         let mut rest = events.iter();
         let odd = loop {
             let Some(event) = rest.next() else { break None };
             let kind = event.kind as usize;
             let frame = event.addr >> shift;
             let end = event.addr.wrapping_add(u64::from(event.size)).wrapping_sub(1) >> shift;
-            let entry = &known[usize::from(kind != 0)][slot(frame)];
-            if (entry.frame ^ frame) | (entry.frame ^ end) | (kind as u64 >> 2) != 0 {
+            let entry = &known[slot(usize::from(kind != 0), frame)];
+            if (entry.frame ^ frame) | (entry.frame ^ end) | (kind as u64 >> 2) != 0 || !hit(entry.lookup) {
                 break Some((event, rest.as_slice()));
             }
             all += STEP[kind & 3];
-            kernel += STEP[kind & 3] & entry.kernel;
-            let lookup = entry.lookup;
-            out[n % BLOCK] = lookup;
-            n += usize::from(lookup != before);
-            before = lookup;
+            kernel += STEP[kind & 3] & i64::from(entry.kernel) as u64;
         };
         *packed = Packed { all, kernel };
-        done(&out[..n]);
         odd
+    }
+
+    /// Counts a record and returns its lookup, if it is an access within one known page.
+    pub(super) fn one(&self, event: &Event, packed: &mut Packed) -> Option<u32> {
+        let mut found = None;
+        let odd = self.each(std::slice::from_ref(event), USUAL_SHIFT, packed, |lookup| {
+            found = Some(lookup);
+            true
+        });
+        found.filter(|_| odd.is_none())
+    }
+}
+
+/// Records straight through a TLB, for frames of the usual size.
+pub(super) struct Through<'a, 'b> {
+    pub(super) quick: &'b Quick,
+    pub(super) events: &'a [Event],
+    pub(super) packed: &'b mut Packed,
+}
+
+impl<'a> Lookups for Through<'a, '_> {
+    type Output = Odd<'a>;
+    #[inline(always)]
+    fn run(self, hit: impl FnMut(u32) -> bool) -> Odd<'a> {
+        self.quick.each(self.events, USUAL_SHIFT, self.packed, hit)
     }
 }

@@ -5,13 +5,13 @@ mod scan;
 mod walk;
 
 pub use hierarchy::{Hierarchy, Missed};
-pub use scan::Scan;
 use scan::Scanned;
+pub use scan::{LeadingHits, Lookups, Scan};
 pub use walk::PageWalk;
 
 use crate::machine::{Index, PolicyName, TlbSpec};
 use crate::page::{Page, PageId};
-use crate::policy::Policy;
+use crate::policy::{Policy, Touches};
 
 /// The set of the page that starts at `base_frame * 4096`.
 pub fn set_index(index: Index, base_frame: u64, sets: u32) -> u32 {
@@ -127,14 +127,17 @@ impl Tlb {
         self.first.windows(2).any(|w| w[0] == w[1])
     }
 
-    /// What a scan needs; `None` when a hit here means more than a time stamp.
+    /// What a scan needs; `None` when a hit here means more than to write a word.
     #[inline]
     fn scanned(&mut self) -> Option<Scanned<'_>> {
-        if self.twin.is_some() {
-            return None;
-        }
-        let stamps = self.policy.stamps()?;
-        Some(Scanned { place: &self.place, stamps })
+        let twin = match &mut self.twin {
+            None => None,
+            Some(twin) => match twin.policy.touches()? {
+                Touches::Stamp(marks) => Some((twin.place.as_slice(), marks)),
+                Touches::Nothing | Touches::Mark(_) => return None,
+            },
+        };
+        Some(Scanned { place: &self.place, touches: self.policy.touches()?, twin })
     }
 
     /// The replacement state.

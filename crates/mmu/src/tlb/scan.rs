@@ -1,13 +1,17 @@
 //! From miss to miss: the first level of a machine as one loop over lookups that all hit.
+//!
+//! There is a loop of its own for every combination of what hits do, made by the compiler from one source.
 
 use super::PINNED;
-use crate::policy::Stamps;
+use crate::policy::{Marks, Rule, Touches};
 use crate::sim::{CLASS_SHIFT, PAGE_MASK};
 
 /// One TLB for a scan.
 pub(super) struct Scanned<'a> {
     pub(super) place: &'a [u32],
-    pub(super) stamps: Option<Stamps<'a>>,
+    pub(super) touches: Touches<'a>,
+    /// Its twin's places and stamps: what the twin misses ends a scan too.
+    pub(super) twin: Option<(&'a [u32], Marks<'a>)>,
 }
 
 /// The TLBs that fetches and data look in first.
@@ -15,6 +19,25 @@ pub struct Scan<'a> {
     first: Scanned<'a>,
     /// Data's, when it is another one.
     data: Option<Scanned<'a>>,
+}
+
+/// A loop that looks pages up.
+pub trait Lookups {
+    /// What it returns.
+    type Output;
+    /// Calls `hit` with one lookup after the other until it says no: such a lookup has changed nothing yet.
+    fn run(self, hit: impl FnMut(u32) -> bool) -> Self::Output;
+}
+
+/// How many of the lookups hit before the first that does not.
+pub struct LeadingHits<'a>(pub &'a [u32]);
+
+impl Lookups for LeadingHits<'_> {
+    type Output = usize;
+    #[inline(always)]
+    fn run(self, mut hit: impl FnMut(u32) -> bool) -> usize {
+        self.0.iter().position(|&lookup| !hit(lookup)).unwrap_or(self.0.len())
+    }
 }
 
 impl<'a> Scan<'a> {
@@ -28,78 +51,226 @@ impl<'a> Scan<'a> {
         Scan { first: fetch, data: Some(data) }
     }
 
-    /// How many of `lookups` hit before the first miss; the policy is told of them.
+    /// Looks pages up until one is not there; policies are told of the others.
     #[inline]
-    pub fn leading_hits(self, lookups: &[u32]) -> usize {
+    pub fn apply<L: Lookups>(self, lookups: L) -> L::Output {
         let Scan { first, data } = self;
-        match (first.stamps, data) {
-            (None, None) => untouched(lookups, |l| first.place[(l & PAGE_MASK) as usize]),
-            (Some(stamps), None) => stamped(lookups, first.place, stamps),
-            (None, Some(Scanned { place, stamps: None })) => {
-                let places = [first.place, place];
-                untouched(lookups, |l| places[side(l)][(l & PAGE_MASK) as usize])
+        match data {
+            None => {
+                let Scanned { place, touches, twin } = first;
+                match touches {
+                    Touches::Nothing => one(place, Nothing, twin, lookups),
+                    Touches::Stamp(marks) => one(place, Stamp::from(marks), twin, lookups),
+                    Touches::Mark(marks) => one(place, Mark(marks), twin, lookups),
+                }
             }
-            (fetch, Some(Scanned { place, stamps: data })) => {
-                stamped_apart(lookups, [first.place, place], [fetch, data])
+            Some(data) => {
+                let place = [first.place, data.place];
+                let twins = [first.twin, data.twin];
+                let mut spare = [[0], [0]];
+                let [left, right] = &mut spare;
+                match (first.touches, data.touches) {
+                    (Touches::Nothing, Touches::Nothing) => two(place, [Nothing, Nothing], twins, lookups),
+                    (Touches::Mark(fetch), data) => {
+                        two(place, [Mark(fetch), Mark::or(data, right)], twins, lookups)
+                    }
+                    (fetch, Touches::Mark(data)) => {
+                        two(place, [Mark::or(fetch, left), Mark(data)], twins, lookups)
+                    }
+                    (fetch, data) => {
+                        two(place, [Stamp::or(fetch, left), Stamp::or(data, right)], twins, lookups)
+                    }
+                }
             }
         }
     }
 }
 
-/// 0 for fetches, 1 for loads and stores.
-#[inline]
-fn side(lookup: u32) -> usize {
-    usize::from(lookup >> CLASS_SHIFT != 0)
+/// What a hit does. Times grow by one per hit and are shared by all that take part: only their order counts.
+trait Touch {
+    /// The page at `place` is hit. `false`, and nothing done, if it is missing where else it is looked for.
+    fn touch(&mut self, page: usize, place: u32, time: u64) -> bool;
+    /// The time of the last touch.
+    fn now(&self) -> u64 {
+        0
+    }
+    /// Sets the time of the last touch.
+    fn end(&mut self, _time: u64) {}
 }
 
-#[inline]
-fn untouched(lookups: &[u32], place: impl Fn(u32) -> u32) -> usize {
-    lookups.iter().position(|&l| place(l) > PINNED).unwrap_or(lookups.len())
+struct Nothing;
+
+impl Touch for Nothing {
+    #[inline(always)]
+    fn touch(&mut self, _: usize, _: u32, _: u64) -> bool {
+        true
+    }
 }
 
-#[inline]
-fn stamped(lookups: &[u32], place: &[u32], stamps: Stamps) -> usize {
-    let Stamps { touched, now } = stamps;
-    let mut time = *now;
-    let mut hits = 0;
-    if let Some(pinned) = touched.len().checked_sub(1) {
-        for &lookup in lookups {
-            let place = place[(lookup & PAGE_MASK) as usize];
-            if place > PINNED {
-                break;
-            }
-            time += 1;
-            touched[(place as usize).min(pinned)] = time;
-            hits += 1;
+/// Times by slot.
+struct Stamp<'a> {
+    words: &'a mut [u64],
+    now: Option<&'a mut u64>,
+}
+
+impl<'a> From<Marks<'a>> for Stamp<'a> {
+    #[inline]
+    fn from(marks: Marks<'a>) -> Self {
+        Stamp { words: marks.words, now: marks.now }
+    }
+}
+
+impl<'a> Stamp<'a> {
+    /// Stamps, or a word that nobody reads.
+    fn or(touches: Touches<'a>, spare: &'a mut [u64; 1]) -> Self {
+        match touches {
+            Touches::Stamp(marks) => marks.into(),
+            Touches::Nothing | Touches::Mark(_) => Stamp { words: spare, now: None },
         }
     }
-    *now = time;
-    hits
 }
 
-/// Stamps of one TLB, or one slot of no meaning.
-fn touched<'a>(stamps: Option<&'a mut Stamps>, nothing: &'a mut [u64; 1]) -> &'a mut [u64] {
-    stamps.map_or(nothing, |s| &mut *s.touched)
-}
-
-fn stamped_apart(lookups: &[u32], places: [&[u32]; 2], mut stamps: [Option<Stamps>; 2]) -> usize {
-    // One clock serves both: only the order within a TLB counts.
-    let mut time = stamps.iter().flatten().map(|s| *s.now).max().unwrap_or(0);
-    let mut hits = 0;
-    let mut nothing = [[0], [0]];
-    let ([fetch, data], [none, nor]) = (&mut stamps, &mut nothing);
-    let touched = [touched(fetch.as_mut(), none), touched(data.as_mut(), nor)];
-    for &lookup in lookups {
-        let side = side(lookup);
-        let place = places[side][(lookup & PAGE_MASK) as usize];
-        if place > PINNED {
-            break;
+impl Touch for Stamp<'_> {
+    #[inline(always)]
+    fn touch(&mut self, _: usize, place: u32, time: u64) -> bool {
+        let last = self.words.len().wrapping_sub(1);
+        if let Some(word) = self.words.get_mut((place as usize).min(last)) {
+            *word = time;
         }
-        time += 1;
-        let last = touched[side].len() - 1;
-        touched[side][(place as usize).min(last)] = time;
-        hits += 1;
+        true
     }
-    stamps.into_iter().flatten().for_each(|s| *s.now = time);
-    hits
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        self.now.as_deref().copied().unwrap_or(0)
+    }
+    #[inline(always)]
+    fn end(&mut self, time: u64) {
+        self.now.iter_mut().for_each(|now| **now = time);
+    }
+}
+
+/// Rules by slot.
+struct Mark<'a>(Marks<'a>);
+
+impl<'a> Mark<'a> {
+    /// Marks, or a word that nobody reads.
+    fn or(touches: Touches<'a>, spare: &'a mut [u64; 1]) -> Self {
+        Mark(match touches {
+            Touches::Stamp(marks) | Touches::Mark(marks) => marks,
+            Touches::Nothing => Marks { rules: &[Rule::NONE], words: spare, now: None },
+        })
+    }
+}
+
+impl Touch for Mark<'_> {
+    #[inline(always)]
+    fn touch(&mut self, _: usize, place: u32, time: u64) -> bool {
+        let last = self.0.rules.len().wrapping_sub(1);
+        if let Some(rule) = self.0.rules.get((place as usize).min(last))
+            && let Some(word) = self.0.words.get_mut(rule.word as usize)
+        {
+            *word = *word & rule.keep | rule.put | time & rule.stamp;
+        }
+        true
+    }
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        self.0.now.as_deref().copied().unwrap_or(0)
+    }
+    #[inline(always)]
+    fn end(&mut self, time: u64) {
+        self.0.now.iter_mut().for_each(|now| **now = time);
+    }
+}
+
+/// A hit that has to be one in the twin too.
+struct Twinned<'a, T> {
+    touch: T,
+    place: &'a [u32],
+    stamp: Stamp<'a>,
+}
+
+impl<T: Touch> Touch for Twinned<'_, T> {
+    #[inline(always)]
+    fn touch(&mut self, page: usize, place: u32, time: u64) -> bool {
+        let twins = self.place[page];
+        twins <= PINNED && self.stamp.touch(page, twins, time) && self.touch.touch(page, place, time)
+    }
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        self.touch.now().max(self.stamp.now())
+    }
+    #[inline(always)]
+    fn end(&mut self, time: u64) {
+        self.touch.end(time);
+        self.stamp.end(time);
+    }
+}
+
+#[inline]
+fn one<L: Lookups>(place: &[u32], touch: impl Touch, twin: Option<(&[u32], Marks)>, lookups: L) -> L::Output {
+    match twin {
+        None => run_one(place, touch, lookups),
+        Some((twins, marks)) => run_one(place, Twinned { touch, place: twins, stamp: marks.into() }, lookups),
+    }
+}
+
+#[inline]
+fn run_one<L: Lookups>(place: &[u32], mut touch: impl Touch, lookups: L) -> L::Output {
+    let mut time = touch.now();
+    let out = lookups.run(|lookup| {
+        let page = (lookup & PAGE_MASK) as usize;
+        let place = place[page];
+        let hit = place <= PINNED && touch.touch(page, place, time + 1);
+        time += u64::from(hit);
+        hit
+    });
+    touch.end(time);
+    out
+}
+
+#[inline]
+fn two<L: Lookups, T: Touch>(
+    place: [&[u32]; 2],
+    touch: [T; 2],
+    twins: [Option<(&[u32], Marks)>; 2],
+    lookups: L,
+) -> L::Output {
+    if twins.iter().all(Option::is_none) {
+        return run_two(place, touch, lookups);
+    }
+    let mut spare = [[0], [0]];
+    let [left, right] = &mut spare;
+    let ([fetch, data], [fetch_twin, data_twin]) = (touch, twins);
+    let twinned = [twinned(place[0], fetch, fetch_twin, left), twinned(place[1], data, data_twin, right)];
+    run_two(place, twinned, lookups)
+}
+
+/// Without a twin, the TLB serves as its own.
+fn twinned<'a, T>(
+    place: &'a [u32],
+    touch: T,
+    twin: Option<(&'a [u32], Marks<'a>)>,
+    spare: &'a mut [u64; 1],
+) -> Twinned<'a, T> {
+    match twin {
+        Some((place, marks)) => Twinned { touch, place, stamp: marks.into() },
+        None => Twinned { touch, place, stamp: Stamp { words: spare, now: None } },
+    }
+}
+
+#[inline]
+fn run_two<L: Lookups, T: Touch>(place: [&[u32]; 2], mut touch: [T; 2], lookups: L) -> L::Output {
+    let mut time = touch[0].now().max(touch[1].now());
+    let out = lookups.run(|lookup| {
+        // 0 for fetches, 1 for loads and stores.
+        let side = usize::from(lookup >> CLASS_SHIFT != 0);
+        let page = (lookup & PAGE_MASK) as usize;
+        let place = place[side][page];
+        let hit = place <= PINNED && touch[side].touch(page, place, time + 1);
+        time += u64::from(hit);
+        hit
+    });
+    touch.iter_mut().for_each(|t| t.end(time));
+    out
 }
