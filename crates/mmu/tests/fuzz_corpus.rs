@@ -1,4 +1,4 @@
-//! Replays the fuzzers' corpus: every file of `fuzz/corpus/FORMAT` through the reader of that format.
+//! Replays the seeds of the fuzzers: every file of `fuzz_corpus/FORMAT` through the reader of that format.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
 
 #[test]
 fn the_corpus_gives_records_or_a_place_and_a_reason() {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz_corpus");
     let mut formats = 0;
     for folder in files(&corpus) {
         let name = folder.file_name().unwrap().to_str().unwrap();

@@ -1,6 +1,8 @@
 //! Machine descriptions, TOML and JSON.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &str| {
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &str| {
     let _ = mmu::machine::Machine::from_text(data, "fuzz");
 });

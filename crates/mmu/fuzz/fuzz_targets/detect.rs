@@ -1,4 +1,0 @@
-//! Recognising formats and compression.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| mmu_fuzz::read(data, None));

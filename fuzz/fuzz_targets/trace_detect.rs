@@ -1,0 +1,6 @@
+//! Recognising formats and compression.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| tlbench_fuzz::read_trace(data, None));
