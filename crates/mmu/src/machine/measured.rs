@@ -25,7 +25,8 @@ struct Structure {
 pub(super) fn machine(text: &str, name: &str) -> Result<Machine, MachineError> {
     let fail = |reason: String| MachineError::Syntax { name: name.into(), reason };
     let measured: Measured = serde_json::from_str(text).map_err(|e| fail(e.to_string()))?;
-    let found: Vec<Structure> = measured.structures.into_iter().filter(|s| s.entries.is_some()).collect();
+    let mut found: Vec<Structure> = measured.structures.into_iter().filter(|s| s.entries.is_some()).collect();
+    found.sort_by_key(|s| s.level);
     if found.is_empty() {
         return Err(fail("the probe resolved no structure; measure again on a quieter machine".into()));
     }

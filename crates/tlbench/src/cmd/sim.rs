@@ -12,7 +12,7 @@ use std::io::{self, Write};
 
 use anyhow::Context;
 use mmu::explain::Symbols;
-use mmu::machine::{builtin_names, builtin_source};
+use mmu::machine::{Machine, builtin_names, builtin_source};
 use mmu::sim::{Options, Simulation};
 
 use crate::cmd::trace::Source;
@@ -98,11 +98,13 @@ pub fn run(args: &Args) -> Outcome {
         return Ok(std::process::ExitCode::SUCCESS);
     }
     if let Some(probe) = &args.check {
-        let points = check::check(&configurations::probe(probe)?)?;
+        let text = configurations::probe(probe)?;
+        let machine = Machine::from_text(&text, "the TLB probe's output")?;
+        let points = check::check(&text, &machine)?;
         if args.json {
             writeln!(out, "{:#}", check::json(&points))?;
         } else {
-            check::print(&mut out, &points)?;
+            check::print(&mut out, &machine, &points)?;
         }
         return Ok(std::process::ExitCode::SUCCESS);
     }

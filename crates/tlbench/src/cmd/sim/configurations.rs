@@ -46,8 +46,7 @@ pub fn base_machines(args: &Args) -> anyhow::Result<Vec<Machine>> {
     args.machine
         .iter()
         .map(|name| {
-            let machine =
-                if name == "this" { Machine::from_text(&probe(name)?, name)? } else { Machine::load(name)? };
+            let machine = if name == "this" { this()? } else { Machine::load(name)? };
             let machine = if args.last_level { machine.last_level_only() } else { machine };
             match &args.map {
                 None => Ok(machine),
@@ -55,6 +54,13 @@ pub fn base_machines(args: &Args) -> anyhow::Result<Vec<Machine>> {
             }
         })
         .collect()
+}
+
+/// This machine, as measured now; what was found goes to standard error.
+fn this() -> anyhow::Result<Machine> {
+    let machine = Machine::from_text(&probe("this")?, "this")?;
+    eprintln!("tlbench: found {}", super::check::outline(&machine));
+    Ok(machine)
 }
 
 fn with_map(machine: &Machine, map: &str) -> anyhow::Result<Machine> {
