@@ -22,6 +22,8 @@ pub const DEFAULT_HARDWARE: &str = "cycles,instructions,branches,branch-misses,d
 pub struct Counters<'k> {
     kernel: &'k dyn Kernel,
     groups: Vec<Vec<Probed>>,
+    /// Held so that opening and closing the same events for every run is cheap.
+    _kept: Vec<Box<dyn Descriptor>>,
 }
 
 /// An event and whether it can be counted.
@@ -29,6 +31,19 @@ struct Probed {
     event: Event,
     /// Why not.
     refused: Option<String>,
+}
+
+impl Probed {
+    /// What the kernel is told, of a software event that can be counted. (Other kinds are not kept: a tracepoint with an
+    /// event open costs every process that passes it, and a run without counting could not be had.)
+    fn software(&self) -> Option<&Attribute> {
+        match &self.event.spec {
+            Spec::Perf(attribute) if self.refused.is_none() => {
+                (attribute.kind == sys::PERF_TYPE_SOFTWARE).then_some(attribute)
+            }
+            _ => None,
+        }
+    }
 }
 
 /// What one event came to in one run.
@@ -63,7 +78,10 @@ impl<'k> Counters<'k> {
     pub fn probe(kernel: &'k dyn Kernel, groups: Vec<Group>, surroundings: &Surroundings) -> Self {
         let probe =
             |group: Group| group.into_iter().map(|event| probe(kernel, event, surroundings)).collect();
-        Counters { kernel, groups: groups.into_iter().map(probe).collect() }
+        let groups: Vec<Vec<Probed>> = groups.into_iter().map(probe).collect();
+        let kept = groups.iter().flatten().filter_map(|probed| probed.software());
+        let kept = kept.filter_map(|attribute| kernel.keep(attribute)).collect();
+        Counters { kernel, groups, _kept: kept }
     }
 
     /// The groups counted without `-e`; `environment` is what [`environment::collect`] gave.

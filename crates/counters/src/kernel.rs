@@ -35,6 +35,13 @@ pub trait Kernel {
     /// Opens an event of process `pid` (0 for this one) and of whatever it starts later, counting from its next `exec`.
     /// A group's members are opened with their leader's number.
     fn open(&self, attribute: &Attribute, pid: i32, leader: Option<i32>) -> io::Result<Box<dyn Descriptor>>;
+
+    /// Opens an event of this process that never counts. While one of a kind of software event is open the kernel leaves
+    /// the code for that kind switched on: else it patches itself, on all CPUs, when the first of a kind is opened and
+    /// again when the last one is closed (`perf_swevent_enabled` in kernel/events/core.c).
+    fn keep(&self, _attribute: &Attribute) -> Option<Box<dyn Descriptor>> {
+        None
+    }
 }
 
 /// The running kernel.
@@ -42,32 +49,46 @@ pub struct Linux;
 
 impl Kernel for Linux {
     fn open(&self, attribute: &Attribute, pid: i32, leader: Option<i32>) -> io::Result<Box<dyn Descriptor>> {
-        let mut attr = sys::perf_event_attr::default();
-        attr.type_ = attribute.kind;
-        attr.size = size_of::<sys::perf_event_attr>() as u32;
-        attr.config = attribute.config;
-        attr.read_format =
-            u64::from(sys::PERF_FORMAT_TOTAL_TIME_ENABLED | sys::PERF_FORMAT_TOTAL_TIME_RUNNING);
-        attr.__bindgen_anon_3.config1 = attribute.config1;
-        attr.__bindgen_anon_4.config2 = attribute.config2;
-        attr.set_exclude_user(attribute.exclude_user.into());
-        attr.set_exclude_kernel(attribute.exclude_kernel.into());
-        attr.set_exclude_hv(attribute.exclude_kernel.into());
+        let mut attr = described(attribute);
         attr.set_inherit(1);
         // Members follow their leader.
         if leader.is_none() {
             attr.set_disabled(1);
             attr.set_enable_on_exec(1);
         }
-        let flags = u64::from(sys::PERF_FLAG_FD_CLOEXEC);
-        // SAFETY: attr is a valid perf_event_attr of the size it states; the call only reads it (and may write `size`).
-        let fd = unsafe { perf::perf_event_open(&mut attr, pid, -1, leader.unwrap_or(-1), flags as _) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: fd was just opened and is owned by nobody else.
-        Ok(Box::new(Open(unsafe { OwnedFd::from_raw_fd(fd) })))
+        open(attr, pid, leader)
     }
+
+    fn keep(&self, attribute: &Attribute) -> Option<Box<dyn Descriptor>> {
+        let mut attr = described(attribute);
+        attr.set_disabled(1);
+        open(attr, 0, None).ok()
+    }
+}
+
+fn described(attribute: &Attribute) -> sys::perf_event_attr {
+    let mut attr = sys::perf_event_attr::default();
+    attr.type_ = attribute.kind;
+    attr.size = size_of::<sys::perf_event_attr>() as u32;
+    attr.config = attribute.config;
+    attr.read_format = u64::from(sys::PERF_FORMAT_TOTAL_TIME_ENABLED | sys::PERF_FORMAT_TOTAL_TIME_RUNNING);
+    attr.__bindgen_anon_3.config1 = attribute.config1;
+    attr.__bindgen_anon_4.config2 = attribute.config2;
+    attr.set_exclude_user(attribute.exclude_user.into());
+    attr.set_exclude_kernel(attribute.exclude_kernel.into());
+    attr.set_exclude_hv(attribute.exclude_kernel.into());
+    attr
+}
+
+fn open(mut attr: sys::perf_event_attr, pid: i32, leader: Option<i32>) -> io::Result<Box<dyn Descriptor>> {
+    let flags = u64::from(sys::PERF_FLAG_FD_CLOEXEC);
+    // SAFETY: attr is a valid perf_event_attr of the size it states; the call only reads it (and may write `size`).
+    let fd = unsafe { perf::perf_event_open(&mut attr, pid, -1, leader.unwrap_or(-1), flags as _) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: fd was just opened and is owned by nobody else.
+    Ok(Box::new(Open(unsafe { OwnedFd::from_raw_fd(fd) })))
 }
 
 struct Open(OwnedFd);

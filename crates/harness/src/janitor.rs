@@ -2,7 +2,8 @@
 //!
 //! It holds the reading end of a pipe. While the coordinator lives it only notes what is told to it; when the pipe
 //! closes, for whatever reason, it kills the current worker's process group, removes the run's System V objects, cgroup
-//! and scratch directory, and ends.
+//! and scratch directory, and ends. The group changes with every run: it stands in memory that both share, so that the
+//! janitor need not wake, beside what is measured, to take note of it.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -10,6 +11,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 use crate::leftovers::Leftovers;
 use crate::{Stop, cvt};
@@ -18,6 +21,7 @@ use crate::{Stop, cvt};
 pub struct Janitor {
     pid: libc::pid_t,
     tell: Option<File>,
+    watched: Shared,
 }
 
 impl Janitor {
@@ -25,13 +29,14 @@ impl Janitor {
     pub fn start(leftovers: &Leftovers) -> Result<Self, Stop> {
         let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
             .map_err(|e| Stop::fail(format!("pipe: {e}")))?;
+        let watched = Shared::new().map_err(|e| Stop::fail(format!("mmap: {e}")))?;
         // SAFETY: the coordinator is single-threaded here, so the child may allocate.
         let pid = cvt("fork", unsafe { libc::fork() })?;
         if pid == 0 {
             drop(write);
-            serve(read, leftovers);
+            serve(read, leftovers, &watched);
         }
-        Ok(Janitor { pid, tell: Some(File::from(write)) })
+        Ok(Janitor { pid, tell: Some(File::from(write)), watched })
     }
 
     /// Its process id.
@@ -41,11 +46,9 @@ impl Janitor {
 
     /// Tells it the process group of the workers now running, 0 when none is, and how many there are.
     pub fn worker_group(&mut self, group: i32, copies: u32) {
-        if let Some(tell) = &mut self.tell {
-            // A janitor that was killed can't be told anything; the run goes on.
-            // One write: each wakes the janitor.
-            let _ = tell.write_all(format!("group {group} {copies}\n").as_bytes());
-        }
+        let watched = self.watched.get();
+        watched.copies.store(copies, Ordering::Relaxed);
+        watched.group.store(group, Ordering::Release);
     }
 
     /// Tells it the shell command that puts back what was changed; run once the coordinator is gone, unless replaced by
@@ -67,6 +70,44 @@ impl Janitor {
     }
 }
 
+/// What runs at the moment.
+struct Watched {
+    /// Process group of the workers, 0 for none.
+    group: AtomicI32,
+    /// How many they are.
+    copies: AtomicU32,
+}
+
+/// A [`Watched`] in memory that a forked process shares.
+struct Shared(NonNull<Watched>);
+
+impl Shared {
+    fn new() -> rustix::io::Result<Self> {
+        use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping at an address of the kernel's choice.
+        let memory =
+            unsafe { mmap_anonymous(std::ptr::null_mut(), size_of::<Watched>(), access, MapFlags::SHARED)? };
+        // A mapping is never at 0; its zeros are no group.
+        NonNull::new(memory.cast()).map(Shared).ok_or(rustix::io::Errno::NOMEM)
+    }
+
+    fn get(&self) -> &Watched {
+        // SAFETY: mapped, page-aligned and zeroed by the kernel; both processes only use the atomics in it.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping, of which no reference is left.
+        let _ = unsafe { rustix::mm::munmap(self.0.as_ptr().cast(), size_of::<Watched>()) };
+    }
+}
+
+// SAFETY: the pointer is to memory of the process, not of a thread, and only atomics are used in it.
+unsafe impl Send for Shared {}
+
 impl Drop for Janitor {
     fn drop(&mut self) {
         self.tell = None;
@@ -75,7 +116,7 @@ impl Drop for Janitor {
     }
 }
 
-fn serve(pipe: OwnedFd, leftovers: &Leftovers) -> ! {
+fn serve(pipe: OwnedFd, leftovers: &Leftovers, watched: &Shared) -> ! {
     // SAFETY: only this process's own session, signals and descriptors are changed; no pointer outlives its call.
     unsafe {
         libc::setsid();
@@ -89,7 +130,6 @@ fn serve(pipe: OwnedFd, leftovers: &Leftovers) -> ! {
             libc::dup2(null, standard);
         }
     }
-    let (mut group, mut copies) = (0, 1);
     let mut scratch = None;
     let mut undo = Vec::new();
     for line in BufReader::new(File::from(pipe)).split(b'\n').map_while(Result::ok) {
@@ -97,12 +137,10 @@ fn serve(pipe: OwnedFd, leftovers: &Leftovers) -> ! {
             scratch = Some(PathBuf::from(OsStr::from_bytes(path)));
         } else if let Some(command) = line.strip_prefix(b"undo ") {
             undo = command.to_vec();
-        } else if let Some(told) = line.strip_prefix(b"group ") {
-            let mut words = std::str::from_utf8(told).unwrap_or("").split(' ');
-            group = words.next().and_then(|word| word.parse::<i32>().ok()).unwrap_or(0);
-            copies = words.next().and_then(|word| word.parse().ok()).unwrap_or(1);
         }
     }
+    let group = watched.get().group.load(Ordering::Acquire);
+    let copies = watched.get().copies.load(Ordering::Relaxed);
     if group > 1 {
         // SAFETY: a negative pid addresses the process group told to us.
         unsafe { libc::kill(-group, libc::SIGKILL) };

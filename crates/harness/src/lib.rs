@@ -42,7 +42,7 @@ pub use gate::CopyOf;
 pub use hdrhistogram::Histogram;
 pub use histogram::{decode_histogram, encode_histogram};
 pub use job::{Job, RemotePeer};
-pub use launch::{Finished, Held, Launcher, Order, RunEnd, Usage, Watch, find_program};
+pub use launch::{Finished, Held, Launcher, Order, Redirection, RunEnd, Usage, Watch, find_program};
 pub use leftovers::{Leftovers, memory_cgroup_below, remove_cgroups};
 pub use order::{block_order, fresh_seed, layout_padding};
 pub use pace::Pace;

@@ -3,10 +3,9 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::Stdio;
 use std::time::Duration;
 
-use harness::{Clock, Finished, Launcher, Order, RunEnd, Signals, Watch, find_program};
+use harness::{Clock, Finished, Held, Launcher, Order, Redirection, RunEnd, Signals, Watch, find_program};
 
 struct Bench {
     launcher: Launcher,
@@ -15,29 +14,37 @@ struct Bench {
 }
 
 impl Bench {
-    fn run(&self, words: &[&str], limit: Option<Duration>) -> (Finished, Vec<u8>) {
+    fn hold(&mut self, program: &Path, arguments: &[OsString]) -> std::io::Result<Held> {
+        self.launcher.hold(Order {
+            program,
+            arguments,
+            environment: &[("ADDED".into(), "yes".into())],
+            directory: Some(Path::new("/")),
+            stdin: Redirection::Null,
+            stdout: Redirection::Pipe,
+            stderr: Redirection::Pipe,
+            own_group: true,
+        })
+    }
+
+    fn try_hold(&mut self, program: &Path, words: &[&str]) -> std::io::Result<Held> {
+        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        self.hold(program, &words)
+    }
+
+    fn run(&mut self, words: &[&str], limit: Option<Duration>) -> (Finished, Vec<u8>) {
         let arguments: Vec<OsString> = words.iter().map(OsString::from).collect();
         let program = find_program(&arguments[0], None).unwrap_or_else(|_| words[0].into());
         self.execute(&program, &arguments, limit)
     }
 
     fn execute(
-        &self,
+        &mut self,
         program: &Path,
         arguments: &[OsString],
         limit: Option<Duration>,
     ) -> (Finished, Vec<u8>) {
-        let order = Order {
-            program,
-            arguments,
-            environment: &[("ADDED".into(), "yes".into())],
-            directory: Some(Path::new("/")),
-            stdin: Stdio::null(),
-            stdout: Stdio::piped(),
-            stderr: Stdio::piped(),
-            own_group: true,
-        };
-        let held = self.launcher.hold(order).unwrap();
+        let held = self.hold(program, arguments).unwrap();
         assert!(held.pid() > 0 && held.group().is_some());
         let watch =
             Watch { clock: &self.clock, signals: &self.signals, heed_interrupts: true, limit, keep: &[] };
@@ -52,7 +59,7 @@ fn commands_are_held_released_waited_for_and_cleaned_up_after() {
     let scratch = tempfile::tempdir().unwrap();
     // SAFETY: prctl with an integer argument: orphans are handed to this process.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
-    let bench = Bench {
+    let mut bench = Bench {
         launcher: Launcher::new(scratch.path()).unwrap(),
         clock: Clock::calibrate(None),
         signals: Signals::install().unwrap(),
@@ -77,8 +84,8 @@ fn commands_are_held_released_waited_for_and_cleaned_up_after() {
     let (finished, _) = bench.run(&["sh", "-c", "setsid sleep 1000 & sleep 1000 & sleep 0.2"], None);
     assert_eq!(finished.end, RunEnd::Exited(0));
     assert!(finished.left_behind >= 1, "{}", finished.left_behind);
-    // SAFETY: asks only whether there are children.
-    assert_eq!(unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) }, -1, "no child is left");
+    // SAFETY: asks only whether a child has ended.
+    assert_eq!(unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) }, 0, "all are reaped");
 
     let text = scratch.path().join("text");
     std::fs::write(&text, "no program").unwrap();
@@ -88,6 +95,32 @@ fn commands_are_held_released_waited_for_and_cleaned_up_after() {
     // Exit status 127 of the command itself is no failed exec.
     let (finished, _) = bench.run(&["sh", "-c", "exit 127"], None);
     assert_eq!(finished.end, RunEnd::Exited(127));
+
+    // A command whose words filled the launcher's memory must not be seen in the next one's peak.
+    let long = "x".repeat(100_000);
+    let words: Vec<&str> = std::iter::once("true").chain(std::iter::repeat_n(long.as_str(), 19)).collect();
+    let (before, _) = bench.run(&["true"], None);
+    let (finished, _) = bench.run(&words, None);
+    assert_eq!(finished.end, RunEnd::Exited(0));
+    let (finished, _) = bench.run(&["true"], None);
+    let (before, after) = (before.usage.max_rss_bytes, finished.usage.max_rss_bytes);
+    assert!(after < before + (512 << 10), "{before} {after}");
+    let words: Vec<&str> = std::iter::repeat_n(long.as_str(), 200).collect();
+    let mut bare = |program: &Path, words: &[&str]| bench.try_hold(program, words).map(drop).unwrap_err();
+    assert_eq!(bare(Path::new("/bin/true"), &words).raw_os_error(), Some(libc::E2BIG));
+    assert_eq!(bare(Path::new("/bin/true"), &["a\0b"]).kind(), std::io::ErrorKind::InvalidInput);
+
+    // A launcher that is killed is told, and replaced.
+    bench.run(&["true"], None);
+    // SAFETY: the pid is that of the launcher, our own child.
+    unsafe { libc::kill(bench.launcher.pid().unwrap(), libc::SIGKILL) };
+    let said = bench.try_hold(Path::new("/bin/true"), &["true"]).map(drop).unwrap_err().to_string();
+    assert!(said.contains("killed"), "{said}");
+    let (finished, _) = bench.run(&["true"], None);
+    assert_eq!(finished.end, RunEnd::Exited(0));
     assert!(find_program("/".as_ref(), None).is_err());
     assert!(find_program("no-such-command-here".as_ref(), None).is_err());
+    drop(bench);
+    // SAFETY: asks only whether there are children.
+    assert_eq!(unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) }, -1, "no child is left");
 }

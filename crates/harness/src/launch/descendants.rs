@@ -1,6 +1,8 @@
 //! What a command left behind: processes that outlived it and were handed to us, the reaper of our descendants.
 
 use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A killed process that is not gone by then hangs in the kernel; nobody can end it.
@@ -39,12 +41,20 @@ fn children() -> Vec<i32> {
 }
 
 fn by_thread() -> io::Result<Vec<i32>> {
+    // The directory has a link for each thread and two more: with a single thread, as usual, it need not be read.
+    if std::fs::metadata("/proc/self/task")?.nlink() == 3 {
+        return listed(Path::new("/proc/thread-self/children"));
+    }
     let mut children = Vec::new();
     for thread in std::fs::read_dir("/proc/self/task")? {
-        let list = std::fs::read_to_string(thread?.path().join("children"))?;
-        children.extend(list.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+        children.extend(listed(&thread?.path().join("children"))?);
     }
     Ok(children)
+}
+
+fn listed(path: &Path) -> io::Result<Vec<i32>> {
+    let list = std::fs::read_to_string(path)?;
+    Ok(list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect())
 }
 
 fn search() -> io::Result<Vec<i32>> {

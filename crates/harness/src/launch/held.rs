@@ -1,15 +1,15 @@
 //! A started command: held until released, then waited for.
 
-use std::io::{self, Write};
+use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::net::UnixStream;
-use std::process::Child;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use super::{descendants, message, read_some};
+use super::script::Memory;
+use super::{descendants, read_some};
 use crate::{Clock, Interrupt, Signals};
 
 /// What is kept of the end of a command's standard error.
@@ -88,33 +88,23 @@ pub struct Watch<'a> {
 
 /// A command that waits for its release. Dropped, it and everything it started is killed and reaped.
 pub struct Held {
-    launcher: Child,
-    group: i32,
+    /// Process id of the launcher, which stays.
+    launcher: i32,
     pid: i32,
-    socket: UnixStream,
+    group: i32,
+    memory: Rc<Memory>,
     stdout: Option<OwnedFd>,
     stderr: Option<OwnedFd>,
 }
 
 impl Held {
-    pub(super) fn new(
-        launcher: Child,
-        group: i32,
-        socket: UnixStream,
-        (stdout, stderr): (Option<OwnedFd>, Option<OwnedFd>),
-    ) -> Self {
-        Held { launcher, group, pid: 0, socket, stdout, stderr }
+    pub(super) fn new(launcher: i32, pid: i32, group: i32, memory: Rc<Memory>) -> Self {
+        Held { launcher, pid, group, memory, stdout: None, stderr: None }
     }
 
-    pub(super) fn learn_pid(&mut self, patience: Duration) -> io::Result<()> {
-        self.socket.set_read_timeout(Some(patience))?;
-        let told = message(&mut self.socket)?;
-        self.pid = told.filter(|pid| *pid > 0).ok_or_else(|| {
-            io::Error::other(
-                "the launcher could not start a process (too many processes, or too little memory?)",
-            )
-        })?;
-        Ok(())
+    pub(super) fn with_pipes(mut self, stdout: Option<OwnedFd>, stderr: Option<OwnedFd>) -> Self {
+        (self.stdout, self.stderr) = (stdout, stderr);
+        self
     }
 
     /// Process id of the command.
@@ -137,7 +127,7 @@ impl Held {
         let deadline = watch.limit.map(|limit| Instant::now() + limit);
         let mut complaint = Vec::new();
         let start = clock.stamp();
-        self.socket.write_all(&[1])?;
+        self.memory.release();
         let (end, stop) = loop {
             let now = clock.stamp();
             if let Some(end) = ended(self.pid)? {
@@ -153,15 +143,13 @@ impl Held {
             self.wait_for_news(signals, deadline);
         };
         let usage = self.stop_and_reap()?;
-        let left_behind = descendants::end_all(watch.keep, self.launcher.id() as i32);
+        self.pid = 0;
+        let left_behind = descendants::end_all(watch.keep, self.launcher);
         self.drain(output, &mut complaint);
-        let _ = self.launcher.wait();
-        // Only an exec that failed leaves a message; else the socket has ended.
-        let end = match message(&mut self.socket) {
-            Ok(Some(refused)) if matches!(end, RunEnd::Exited(127)) => RunEnd::NotExecuted(-refused),
+        let end = match self.memory.not_executed() {
+            Some(refused) if end == RunEnd::Exited(127) => RunEnd::NotExecuted(refused),
             _ => end,
         };
-        self.pid = 0;
         Ok(Finished { wall_ns: clock.ns(stop.saturating_sub(start)), end, usage, complaint, left_behind })
     }
 
@@ -205,7 +193,7 @@ impl Held {
     }
 
     fn kill(&self) {
-        // SAFETY: the launcher, unreaped, keeps the group's number from being used again; pid is our own unreaped child.
+        // SAFETY: pid is our own unreaped child, so that its number, which is the group's too, is not used again.
         unsafe {
             if self.group > 0 {
                 libc::kill(-self.group, libc::SIGKILL);
@@ -220,8 +208,6 @@ impl Drop for Held {
         if self.pid > 0 {
             let _ = self.stop_and_reap();
         }
-        let _ = self.launcher.kill();
-        let _ = self.launcher.wait();
     }
 }
 

@@ -4,24 +4,23 @@
 mod descendants;
 mod held;
 mod program;
+mod resident;
+mod script;
+mod streams;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Duration;
 
 pub use held::{Finished, Held, RunEnd, Usage, Watch};
+pub use streams::Redirection;
 
-/// Descriptors from here on are looked at for the launcher's socket: above what people redirect by hand.
-const FIRST_SOCKET: i32 = 100;
-/// How long the launcher may take to start on a machine that is busy beyond reason.
-const PATIENCE: Duration = Duration::from_secs(60);
+use resident::Resident;
+use script::Words;
+use streams::Ends;
 
 /// A command to run.
 pub struct Order<'a> {
@@ -31,97 +30,69 @@ pub struct Order<'a> {
     pub arguments: &'a [OsString],
     /// Variables added to the environment.
     pub environment: &'a [(OsString, OsString)],
-    /// Working directory; this process's own without.
+    /// Working directory, absolute; the one this process had when it made the launcher without.
     pub directory: Option<&'a Path>,
     /// Standard input.
-    pub stdin: Stdio,
+    pub stdin: Redirection,
     /// Standard output.
-    pub stdout: Stdio,
+    pub stdout: Redirection,
     /// Standard error.
-    pub stderr: Stdio,
+    pub stderr: Redirection,
     /// A process group of its own; without, it shares ours and with it the terminal.
     pub own_group: bool,
 }
 
-/// Starts commands through the small launcher program.
+/// Starts commands through a small program that stays.
 pub struct Launcher {
-    program: PathBuf,
-    /// Keeps the number of the launcher's socket taken between launches.
-    place: OwnedFd,
-    /// The memory file behind `program`, or whatever else fills `place` meanwhile.
-    file: OwnedFd,
+    scratch: PathBuf,
+    null: File,
+    resident: Option<Resident>,
 }
 
 impl Launcher {
-    /// Writes the launcher to a memory file, or into `scratch` where those can't be executed.
+    /// Starts the launcher. Its files lie in memory, or in `scratch` where those can't be executed.
     pub fn new(scratch: &Path) -> io::Result<Self> {
-        let unsupported =
-            || io::Error::new(io::ErrorKind::Unsupported, "no launcher program for this architecture yet");
-        let anchor = File::open("/dev/null")?;
-        // SAFETY: duplicates an open descriptor; the new one is owned here alone.
-        let place = unsafe {
-            let number = libc::fcntl(anchor.as_raw_fd(), libc::F_DUPFD_CLOEXEC, FIRST_SOCKET);
-            if number == -1 {
-                return Err(io::Error::last_os_error());
-            }
-            OwnedFd::from_raw_fd(number)
-        };
-        let image = program::program(place.as_raw_fd()).ok_or_else(unsupported)?;
-        if let Ok(memory) = rustix::fs::memfd_create("tlbench-launcher", rustix::fs::MemfdFlags::CLOEXEC) {
-            let mut file = File::from(memory);
-            file.write_all(&image)?;
-            let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-            if is_executable(&path).is_ok() {
-                return Ok(Launcher { program: path, place, file: file.into() });
-            }
-        }
-        let path = scratch.join("launcher");
-        std::fs::write(&path, &image)?;
-        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
-        Ok(Launcher { program: path, place, file: anchor.into() })
+        let null = File::options().read(true).write(true).open("/dev/null")?;
+        Ok(Launcher { scratch: scratch.to_owned(), null, resident: Some(Resident::start(scratch)?) })
     }
 
-    /// Starts `order` up to the point where only its release is missing.
-    pub fn hold(&self, order: Order<'_>) -> io::Result<Held> {
-        let (ours, theirs) = UnixStream::pair()?;
-        let mut command = Command::new(&self.program);
-        command
-            .arg0(order.program)
-            .args(order.arguments)
-            .envs(order.environment.iter().map(|(name, value)| (name, value)))
-            .stdin(order.stdin)
-            .stdout(order.stdout)
-            .stderr(order.stderr);
-        if order.own_group {
-            command.process_group(0);
-        }
-        if let Some(directory) = order.directory {
-            command.current_dir(directory);
-        }
-        self.occupy(theirs.as_raw_fd(), 0)?;
-        let started = command.spawn();
-        let restored = self.occupy(self.file.as_raw_fd(), libc::O_CLOEXEC);
-        drop(theirs);
-        let mut launcher = started?;
-        let group = if order.own_group { launcher.id() as i32 } else { 0 };
-        let pipes = (launcher.stdout.take().map(OwnedFd::from), launcher.stderr.take().map(OwnedFd::from));
-        let mut held = Held::new(launcher, group, ours, pipes);
-        restored?;
-        held.learn_pid(PATIENCE)?;
+    /// Process id of the launcher, while it runs.
+    pub fn pid(&self) -> Option<i32> {
+        self.resident.as_ref().map(Resident::pid)
+    }
+
+    /// Starts `order` up to the point where only its release is missing. After an error the next order gets a new launcher.
+    pub fn hold(&mut self, order: Order<'_>) -> io::Result<Held> {
+        let mut resident = match self.resident.take() {
+            Some(resident) => resident,
+            None => Resident::start(&self.scratch)?,
+        };
+        let null = self.null.as_fd();
+        let [(input, _), (output, stdout), (error, stderr)] = [
+            Ends::of(order.stdin, libc::STDIN_FILENO, null)?.split(),
+            Ends::of(order.stdout, libc::STDOUT_FILENO, null)?.split(),
+            Ends::of(order.stderr, libc::STDERR_FILENO, null)?.split(),
+        ];
+        let arguments: Vec<&OsStr> = order.arguments.iter().map(OsString::as_os_str).collect();
+        let inherited: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+        let is_kept = |name: &OsStr| order.environment.iter().all(|(added, _)| added != name);
+        let kept = inherited.iter().filter(|(name, _)| is_kept(name));
+        let environment: Vec<(&OsStr, &OsStr)> = kept
+            .chain(order.environment)
+            .map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+            .collect();
+        let words = Words {
+            program: order.program.as_os_str(),
+            arguments: &arguments,
+            environment: &environment,
+            directory: order.directory.map(Path::as_os_str),
+            // SAFETY: asks only for a number.
+            group: if order.own_group { 0 } else { unsafe { libc::getpgrp() } },
+        };
+        let streams = [&input, &output, &error].map(|end| end.as_fd());
+        let held = resident.hold(&words, streams)?.with_pipes(stdout, stderr);
+        self.resident = Some(resident).filter(Resident::is_fresh);
         Ok(held)
-    }
-
-    /// Puts a copy of `descriptor` at the number of the launcher's socket.
-    fn occupy(&self, descriptor: i32, flags: i32) -> io::Result<()> {
-        // SAFETY: both are open descriptors of this process, and the target's number belongs to this launcher.
-        let done = unsafe {
-            if flags == 0 {
-                libc::dup2(descriptor, self.place.as_raw_fd())
-            } else {
-                libc::dup3(descriptor, self.place.as_raw_fd(), flags)
-            }
-        };
-        if done == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 }
 
@@ -156,14 +127,4 @@ fn is_executable(path: &Path) -> io::Result<()> {
 /// Reads what a non-blocking descriptor holds, at most one buffer; nothing at its end.
 fn read_some<'b>(from: &OwnedFd, buffer: &'b mut [MaybeUninit<u8>]) -> io::Result<&'b mut [u8]> {
     Ok(rustix::io::read(from, buffer)?.0)
-}
-
-/// Reads a whole 4-byte message of the launcher; `None` at the end of the socket.
-fn message(socket: &mut UnixStream) -> io::Result<Option<i32>> {
-    let mut word = [0u8; 4];
-    match socket.read_exact(&mut word) {
-        Ok(()) => Ok(Some(i32::from_le_bytes(word))),
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
-        Err(error) => Err(error),
-    }
 }

@@ -1,13 +1,14 @@
-//! The launcher: a static program of a few hundred bytes that stands between this process and a measured command.
+//! The launcher: a static program of a few hundred bytes that stands between this process and the measured commands.
 //!
-//! Why it exists: `exec` seeds a process's peak memory (`ru_maxrss`) with the resident size of the memory it drops, so
-//! a command forked from a large program is never reported smaller than that program. The launcher is two pages large.
+//! Why it exists: `exec` seeds a process's peak memory (`ru_maxrss`) with the largest resident size of the memory it
+//! drops, so a command forked from a large program is never reported smaller than that program. The launcher is a few
+//! pages large, and stays: a command then costs a `clone` and its own `exec`.
 //!
-//! It clones a child with `CLONE_PARENT`, so that the child is ours to wait for, and exits. The child asks to be killed
-//! with us, writes its pid to a socket, waits there for one byte (counters are attached meanwhile, the clock is read,
-//! then the byte is sent), and executes the command. Its own arguments are the path to execute and then the command's
-//! whole argument vector. An exec that fails is told as a negative errno on the socket, with exit status 127.
+//! It knows nothing of commands. It maps the shared memory it is given and follows the steps that stand there
+//! ([`super::script`]): a system call each, and where to go on by the sign of what it returned. A returned 0 is not noted:
+//! `clone` without a copy of the memory returns in two processes, of which the parent's result is the one to keep.
 
+use super::script::{AT, LENGTH};
 use crate::tiny_elf::image;
 
 #[cfg(target_arch = "x86_64")]
@@ -15,64 +16,49 @@ core::arch::global_asm!(
     ".pushsection .rodata.tlbench_launcher, \"a\"",
     ".globl tlbench_launcher_start",
     "tlbench_launcher_start:",
-    "mov eax, 56",     // clone
-    "mov edi, 0x8011", // CLONE_PARENT | SIGCHLD
-    "xor esi, esi",
-    "xor edx, edx",
-    "xor r10d, r10d",
-    "xor r8d, r8d",
+    "mov eax, 9", // mmap(AT, LENGTH, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory, 0)
+    "mov edi, {at}",
+    "mov esi, {length}",
+    "mov edx, 3",
+    "mov r10d, 0x11",
+    "mov r8d, dword ptr [rip + tlbench_launcher_memory]",
+    "xor r9d, r9d",
     "syscall",
+    "mov rbx, rax",
     "test rax, rax",
-    "jz 3f",
-    "js 2f",
-    "xor eax, eax",
-    "2: mov edi, eax",
-    "neg edi",
+    "jns 2f",
     "mov eax, 231", // exit_group
+    "mov edi, 127",
     "syscall",
-    "3: mov eax, 157", // prctl(PR_SET_PDEATHSIG, SIGKILL)
-    "mov edi, 1",
-    "mov esi, 9",
-    "syscall",
-    "mov eax, 72", // fcntl(socket, F_SETFD, FD_CLOEXEC)
-    "mov edi, dword ptr [rip + tlbench_launcher_socket]",
-    "mov esi, 2",
-    "mov edx, 1",
-    "syscall",
-    "mov eax, 39", // getpid
-    "syscall",
-    "mov dword ptr [rsp - 16], eax",
-    "mov eax, 1", // write
-    "mov edi, dword ptr [rip + tlbench_launcher_socket]",
-    "lea rsi, [rsp - 16]",
-    "mov edx, 4",
-    "syscall",
-    "xor eax, eax", // read
-    "mov edi, dword ptr [rip + tlbench_launcher_socket]",
-    "lea rsi, [rsp - 16]",
-    "mov edx, 1",
-    "syscall",
-    "cmp rax, 1",
-    "jne 4f",
-    "mov eax, 59", // execve
-    "mov rdi, [rsp + 8]",
-    "lea rsi, [rsp + 16]",
-    "mov rcx, [rsp]",
-    "lea rdx, [rsp + rcx * 8 + 16]",
-    "syscall",
-    "mov dword ptr [rsp - 16], eax",
-    "mov eax, 1",
-    "mov edi, dword ptr [rip + tlbench_launcher_socket]",
-    "lea rsi, [rsp - 16]",
-    "mov edx, 4",
-    "syscall",
-    "4: mov eax, -127",
+    "2: mov rax, [rbx]",
+    "mov rdi, [rbx + 8]",
+    "mov rsi, [rbx + 16]",
+    "mov rdx, [rbx + 24]",
+    "mov r10, [rbx + 32]",
+    "mov r8, [rbx + 40]",
+    "mov r9, [rbx + 48]",
+    "mov rcx, [rbx + 88]",
+    "test rcx, rcx",
+    "jz 3f",
+    "mov edi, dword ptr [rcx]",
+    "3: syscall",
+    "test rax, rax",
+    "jz 5f",
+    "mov [rbx + 56], rax",
+    "js 4f",
+    "mov rbx, [rbx + 80]",
+    "jmp 2b",
+    "4: mov rbx, [rbx + 64]",
+    "jmp 2b",
+    "5: mov rbx, [rbx + 72]",
     "jmp 2b",
     ".balign 4",
-    "tlbench_launcher_socket: .long 0",
+    "tlbench_launcher_memory: .long 0",
     ".globl tlbench_launcher_end",
     "tlbench_launcher_end:",
     ".popsection",
+    at = const AT,
+    length = const LENGTH,
 );
 
 #[cfg(target_arch = "aarch64")]
@@ -81,68 +67,47 @@ core::arch::global_asm!(
     ".balign 4",
     ".globl tlbench_launcher_start",
     "tlbench_launcher_start:",
-    "mov x0, #0x8011", // CLONE_PARENT | SIGCHLD
-    "mov x1, #0",
-    "mov x2, #0",
-    "mov x3, #0",
-    "mov x4, #0",
-    "mov x8, #220", // clone
+    "mov x0, #{at}", // mmap(AT, LENGTH, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory, 0)
+    "mov x1, #{length}",
+    "mov x2, #3",
+    "mov x3, #0x11",
+    "ldr w4, tlbench_launcher_memory",
+    "mov x5, #0",
+    "mov x8, #222",
     "svc #0",
-    "cbz x0, 3f",
-    "tbnz x0, #63, 2f",
-    "mov x0, #0",
-    "2: neg x0, x0",
+    "mov x19, x0",
+    "tbz x0, #63, 2f",
+    "mov x0, #127",
     "mov x8, #94", // exit_group
     "svc #0",
-    "3: mov x0, #1", // prctl(PR_SET_PDEATHSIG, SIGKILL)
-    "mov x1, #9",
-    "mov x8, #167",
-    "svc #0",
-    "ldr w19, tlbench_launcher_socket",
-    "sub x20, sp, #16",
-    "mov w0, w19", // fcntl(socket, F_SETFD, FD_CLOEXEC)
-    "mov x1, #2",
-    "mov x2, #1",
-    "mov x8, #25",
-    "svc #0",
-    "mov x8, #172", // getpid
-    "svc #0",
-    "str w0, [x20]",
-    "mov w0, w19", // write
-    "mov x1, x20",
-    "mov x2, #4",
-    "mov x8, #64",
-    "svc #0",
-    "mov w0, w19", // read
-    "mov x1, x20",
-    "mov x2, #1",
-    "mov x8, #63",
-    "svc #0",
-    "cmp x0, #1",
-    "b.ne 4f",
-    "ldr x3, [sp]", // execve
-    "ldr x0, [sp, #8]",
-    "add x1, sp, #16",
-    "add x2, x1, x3, lsl #3",
-    "mov x8, #221",
-    "svc #0",
-    "str w0, [x20]",
-    "mov w0, w19",
-    "mov x1, x20",
-    "mov x2, #4",
-    "mov x8, #64",
-    "svc #0",
-    "4: mov x0, #-127",
+    "2: ldp x8, x0, [x19]",
+    "ldp x1, x2, [x19, #16]",
+    "ldp x3, x4, [x19, #32]",
+    "ldr x5, [x19, #48]",
+    "ldr x9, [x19, #88]",
+    "cbz x9, 3f",
+    "ldr w0, [x9]",
+    "3: svc #0",
+    "cbz x0, 5f",
+    "str x0, [x19, #56]",
+    "tbnz x0, #63, 4f",
+    "ldr x19, [x19, #80]",
     "b 2b",
-    "tlbench_launcher_socket: .long 0",
+    "4: ldr x19, [x19, #64]",
+    "b 2b",
+    "5: ldr x19, [x19, #72]",
+    "b 2b",
+    "tlbench_launcher_memory: .long 0",
     ".globl tlbench_launcher_end",
     "tlbench_launcher_end:",
     ".popsection",
+    at = const AT,
+    length = const LENGTH,
 );
 
-/// The launcher as an ELF file that talks on descriptor `socket`; `None` on an architecture it is not written for.
+/// The launcher as an ELF file that maps the open file `memory`; `None` on an architecture it is not written for.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub(super) fn program(socket: i32) -> Option<Vec<u8>> {
+pub(super) fn program(memory: i32) -> Option<Vec<u8>> {
     unsafe extern "C" {
         static tlbench_launcher_start: u8;
         static tlbench_launcher_end: u8;
@@ -155,14 +120,14 @@ pub(super) fn program(socket: i32) -> Option<Vec<u8>> {
         core::slice::from_raw_parts(start, end.addr() - start.addr())
     };
     let mut elf = image(code, machine);
-    // The socket's number is the last word of the code.
+    // The descriptor's number is the last word of the code.
     let at = elf.len() - 4;
-    elf[at..].copy_from_slice(&socket.to_le_bytes());
+    elf[at..].copy_from_slice(&memory.to_le_bytes());
     Some(elf)
 }
 
-/// The launcher as an ELF file that talks on descriptor `socket`; `None` on an architecture it is not written for.
+/// The launcher as an ELF file that maps the open file `memory`; `None` on an architecture it is not written for.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(super) fn program(_socket: i32) -> Option<Vec<u8>> {
+pub(super) fn program(_memory: i32) -> Option<Vec<u8>> {
     None
 }

@@ -4,12 +4,13 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher};
 use std::path::PathBuf;
-use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::Context;
 use counters::{Counters, Note, Reading, Sampler, SyscallTracer, Tally};
-use harness::{Clock, Coordinator, Finished, Launcher, Order, RunEnd, Signals, Watch, layout_padding};
+use harness::{
+    Clock, Coordinator, Finished, Launcher, Order, Redirection, RunEnd, Signals, Watch, layout_padding,
+};
 
 use super::subject::Subject;
 
@@ -146,9 +147,9 @@ impl Runner<'_> {
             arguments: &arguments,
             environment: &[],
             directory: self.policy.directory.as_deref(),
-            stdin: Stdio::null(),
-            stdout: Stdio::null(),
-            stderr: Stdio::piped(),
+            stdin: Redirection::Null,
+            stdout: Redirection::Null,
+            stderr: Redirection::Pipe,
             own_group: true,
         };
         let held = self.launcher.hold(order)?;
@@ -178,20 +179,24 @@ fn libc_sigint() -> i32 {
     signal_hook::consts::SIGINT
 }
 
-fn input(stream: &Stream) -> anyhow::Result<Stdio> {
+fn input(stream: &Stream) -> anyhow::Result<Redirection> {
     Ok(match stream {
-        Stream::Null | Stream::Pipe => Stdio::null(),
-        Stream::Inherit => Stdio::inherit(),
-        Stream::File(path) => File::open(path).with_context(|| path.display().to_string())?.into(),
+        Stream::Null | Stream::Pipe => Redirection::Null,
+        Stream::Inherit => Redirection::Inherit,
+        Stream::File(path) => {
+            Redirection::File(File::open(path).with_context(|| path.display().to_string())?)
+        }
     })
 }
 
-fn output(stream: &Stream) -> anyhow::Result<Stdio> {
+fn output(stream: &Stream) -> anyhow::Result<Redirection> {
     Ok(match stream {
-        Stream::Null => Stdio::null(),
-        Stream::Inherit => Stdio::inherit(),
-        Stream::Pipe => Stdio::piped(),
-        Stream::File(path) => File::create(path).with_context(|| path.display().to_string())?.into(),
+        Stream::Null => Redirection::Null,
+        Stream::Inherit => Redirection::Inherit,
+        Stream::Pipe => Redirection::Pipe,
+        Stream::File(path) => {
+            Redirection::File(File::create(path).with_context(|| path.display().to_string())?)
+        }
     })
 }
 
