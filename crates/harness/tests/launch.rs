@@ -54,6 +54,32 @@ impl Bench {
     }
 }
 
+/// Name of the test below.
+const BOMB: &str = "fork_without_end";
+/// A user whose processes can be limited: the limit is none for root.
+const NOBODY: libc::uid_t = 65534;
+
+/// No test, but what [`commands_are_held_released_waited_for_and_cleaned_up_after`] runs as a command.
+#[test]
+#[ignore = "a fork bomb"]
+fn fork_without_end() {
+    if std::env::var_os("ADDED").is_none() {
+        return;
+    }
+    let limit = libc::rlimit { rlim_cur: 60, rlim_max: 60 };
+    // SAFETY: sets limits and the user of this thread, no pointer outlives its call; the children only fork.
+    unsafe {
+        assert_eq!(libc::setrlimit(libc::RLIMIT_NPROC, &raw const limit), 0);
+        // By the bare call: the library's would change the user of all threads.
+        assert_eq!(libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY), 0);
+        loop {
+            if libc::fork() == 0 {
+                libc::setsid();
+            }
+        }
+    }
+}
+
 #[test]
 fn commands_are_held_released_waited_for_and_cleaned_up_after() {
     let scratch = tempfile::tempdir().unwrap();
@@ -86,6 +112,18 @@ fn commands_are_held_released_waited_for_and_cleaned_up_after() {
     assert!(finished.left_behind >= 1, "{}", finished.left_behind);
     // SAFETY: asks only whether a child has ended.
     assert_eq!(unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) }, 0, "all are reaped");
+
+    // Sixty processes, each in a session of its own, that fork as soon as one of them dies.
+    // SAFETY: asks only for a number.
+    if unsafe { libc::geteuid() } == 0 {
+        let program = std::env::current_exe().unwrap();
+        let words = ["bomb", "--exact", BOMB, "--ignored"].map(OsString::from);
+        let (finished, _) = bench.execute(&program, &words, Some(Duration::from_millis(500)));
+        assert_eq!(finished.end, RunEnd::TimedOut);
+        assert!(finished.left_behind > 20, "{}", finished.left_behind);
+        // SAFETY: asks only whether a child has ended.
+        assert_eq!(unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) }, 0, "all are reaped");
+    }
 
     let text = scratch.path().join("text");
     std::fs::write(&text, "no program").unwrap();

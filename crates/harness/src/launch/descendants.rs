@@ -1,21 +1,29 @@
 //! What a command left behind: processes that outlived it and were handed to us, the reaper of our descendants.
 
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
 /// A killed process that is not gone by then hangs in the kernel; nobody can end it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Kills and reaps every child of this process except `keep` and `launcher`, and their children as they are handed to
-/// us, until none is left. Returns how many there were.
+/// Kills and reaps every descendant of this process except `keep` and `launcher`, until none is left. Returns how many
+/// there were.
 pub(super) fn end_all(keep: &[i32], launcher: i32) -> usize {
+    let is_spared = |pid: i32| pid == launcher || keep.contains(&pid);
+    let left = || -> Vec<i32> { children().into_iter().filter(|pid| !is_spared(*pid)).collect() };
+    if left().is_empty() {
+        return 0;
+    }
     let started = Instant::now();
+    halt(&is_spared, started);
     let mut seen = 0;
     loop {
-        let children: Vec<i32> =
-            children().into_iter().filter(|pid| *pid != launcher && !keep.contains(pid)).collect();
+        let children = left();
         if children.is_empty() || started.elapsed() > PATIENCE {
             return seen;
         }
@@ -33,6 +41,51 @@ pub(super) fn end_all(keep: &[i32], launcher: i32) -> usize {
             std::thread::sleep(Duration::from_micros(200));
         }
     }
+}
+
+/// Stops every descendant, until a look finds no new one. Killing at once would make room for more: processes that fork as
+/// fast as a limit on their number allows outrun whoever kills them, and none that is stopped forks.
+fn halt(is_spared: &dyn Fn(i32) -> bool, started: Instant) {
+    let mut stopped = HashSet::new();
+    while started.elapsed() < PATIENCE {
+        // Dead ones are new as well, when first seen: they may have had a child after the look at its number.
+        let new: Vec<i32> = descendants(is_spared).into_iter().filter(|pid| stopped.insert(*pid)).collect();
+        if new.is_empty() {
+            return;
+        }
+        for pid in new {
+            stop(pid, &stopped);
+        }
+    }
+}
+
+/// Stops a process if it still is a child of one of `known` or ours. (Another's child may be reaped and its number used
+/// again, between the look and here.)
+fn stop(pid: i32, known: &HashSet<i32>) {
+    let Some(number) = Pid::from_raw(pid) else { return };
+    let Ok(process) = pidfd_open(number, PidfdFlags::empty()) else { return };
+    let parent = parent(pid).unwrap_or(0);
+    if known.contains(&parent) || parent as u32 == std::process::id() {
+        let _ = pidfd_send_signal(process, Signal::STOP);
+    }
+}
+
+/// All descendants of this process, without those spared and theirs.
+fn descendants(is_spared: &dyn Fn(i32) -> bool) -> Vec<i32> {
+    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+    for pid in everyone().unwrap_or_default() {
+        if let Some(parent) = parent(pid) {
+            children.entry(parent).or_default().push(pid);
+        }
+    }
+    let mut found = vec![std::process::id() as i32];
+    let mut at = 0;
+    while let Some(parent) = found.get(at) {
+        at += 1;
+        let own = children.remove(parent).unwrap_or_default();
+        found.extend(own.into_iter().filter(|pid| !is_spared(*pid)));
+    }
+    found.split_off(1)
 }
 
 /// Our children. The list the kernel keeps (`CONFIG_PROC_CHILDREN`), or else a search through all processes.
@@ -58,15 +111,18 @@ fn listed(path: &Path) -> io::Result<Vec<i32>> {
 }
 
 fn search() -> io::Result<Vec<i32>> {
-    let parent = std::process::id();
-    let is_ours = |pid: i32| {
-        // The name, in parentheses, may hold spaces: the parent is the second word after the last parenthesis.
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
-        after.split_whitespace().nth(1).and_then(|p| p.parse().ok()) == Some(parent)
-    };
-    let pids = std::fs::read_dir("/proc")?
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter(|&pid| is_ours(pid));
-    Ok(pids.collect())
+    let us = std::process::id() as i32;
+    Ok(everyone()?.into_iter().filter(|pid| parent(*pid) == Some(us)).collect())
+}
+
+fn everyone() -> io::Result<Vec<i32>> {
+    let number = |entry: io::Result<std::fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
+    Ok(std::fs::read_dir("/proc")?.filter_map(number).collect())
+}
+
+fn parent(pid: i32) -> Option<i32> {
+    // The name, in parentheses, may hold spaces: the parent is the second word after the last parenthesis.
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, after) = stat.rsplit_once(')')?;
+    after.split_whitespace().nth(1)?.parse().ok()
 }
