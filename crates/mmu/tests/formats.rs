@@ -215,6 +215,7 @@ fn damage_is_reported_with_place_and_reason() {
         (b"0, 0x1000, 0x90, \"nop\"\n0, 0x1001, 0x90, nop\n", &["line 2", "disassembly"]),
         (b"\x89tlbtrace\x02\n\x00", &["byte 0"]),
         (b"hello world\n", &["byte 0", "hello world", "no known trace format"]),
+        (b"2 1000\n0 10000000000000000\n", &["line 2", "at most 64 bits"]),
         (b"", &["empty"]),
     ];
     for (bytes, expected) in cases {
@@ -235,6 +236,18 @@ fn endianness_is_recognised() {
     mixed.extend_from_slice(&swapped);
     let error = parse(&mixed, Some(Format::ChampSim)).unwrap_err();
     for word in ["record 2", "byte 64", "big-endian"] {
+        assert!(error.contains(word), "{error}");
+    }
+    // All of it, so that the format is not recognised.
+    let mut all = champsim(64, 0x40_1000, &[], &[0x7fff_1000]).repeat(2);
+    all.as_chunks_mut::<8>()
+        .0
+        .iter_mut()
+        .enumerate()
+        .filter(|(i, _)| i % 8 != 1)
+        .for_each(|(_, w)| w.reverse());
+    let error = parse(&all, None).unwrap_err();
+    for word in ["byte 0", "ChampSim", "big-endian"] {
         assert!(error.contains(word), "{error}");
     }
     let mut entries = [packed(25, 0, 5), packed(10, 4, 0x40_0000)].concat();

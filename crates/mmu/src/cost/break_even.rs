@@ -46,7 +46,7 @@ pub struct BreakEven {
     pub share_needed: Option<f64>,
     /// Cycles per miss at which both sides are equal; `None` when there is none.
     pub miss_cycles_needed: Option<f64>,
-    /// Clears of the whole TLB at which both sides are equal.
+    /// Clears of the whole TLB at which both sides are equal; `None` when it loses without any.
     pub clears_allowed: Option<f64>,
     /// Clears in the stream.
     pub clears: u64,
@@ -100,7 +100,7 @@ pub fn break_even(base: &Outcome, pinned: &Outcome) -> Result<BreakEven, String>
         kernel_share: if total > 0.0 { base.walks.of_owner(true) as f64 / total } else { 0.0 },
         share_needed: share_needed(added as f64 * c_user + fixed, c_kernel, total),
         miss_cycles_needed: (net > 0.0).then(|| fixed / net * c_user),
-        clears_allowed: (slower > 0.0).then(|| ((net - left * longer) / slower).max(0.0)),
+        clears_allowed: (slower > 0.0 && net > left * longer).then(|| (net - left * longer) / slower),
         clears: pinned.flushes,
         verdict,
     })

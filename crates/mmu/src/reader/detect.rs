@@ -87,9 +87,10 @@ pub(super) fn detect(head: &[u8], name: &str) -> Result<Format, TraceError> {
         return fail(format!("the first {} bytes are all zero: no trace", head.len()));
     }
     if memchr::memchr(0, head).is_some() {
-        return match binary(head) {
-            Some(format) => Ok(format),
-            None => fail(format!(
+        return match (binary(head), swapped(head)) {
+            (Some(format), _) => Ok(format),
+            (None, Some(reason)) => fail(format!("like ChampSim, but its {reason}")),
+            (None, None) => fail(format!(
                 "binary, but neither ChampSim nor drmemtrace records nor our magic {}; name it with --format {}",
                 shown(native_binary::MAGIC),
                 known()
@@ -142,6 +143,12 @@ fn binary(head: &[u8]) -> Option<Format> {
             (records.peek().is_some() && records.all(plausible)).then_some(Format::DrMemtrace)
         }
     }
+}
+
+/// What is wrong with ChampSim records of the other byte order.
+fn swapped(head: &[u8]) -> Option<String> {
+    let complaint = Layout::Standard.complaint(head.first_chunk::<64>()?)?;
+    complaint.ends_with("big-endian order").then_some(complaint)
 }
 
 /// The format of which this can be a line; `None` for chatter that decides nothing.

@@ -26,7 +26,7 @@ impl LineParser for Din {
         let addr = words
             .next()
             .and_then(hex)
-            .ok_or_else(|| format!("{} has no hexadecimal address", shown(line)))?;
+            .ok_or_else(|| format!("{} has no hexadecimal address of at most 64 bits", shown(line)))?;
         out.push(Event::access(kind, addr, 1));
         Ok(true)
     }

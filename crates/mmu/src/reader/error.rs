@@ -7,6 +7,14 @@ use thiserror::Error;
 /// A trace that cannot be read on.
 #[derive(Debug, Error)]
 pub enum TraceError {
+    /// The file cannot be opened.
+    #[error("{name}: {reason}")]
+    Open {
+        /// File name.
+        name: String,
+        /// Why.
+        reason: String,
+    },
     /// The system (or the decompressor) failed.
     #[error("{name}: byte {byte}: {reason}")]
     Io {

@@ -64,7 +64,8 @@ pub fn open(path: &str, format: Option<Format>) -> Result<Box<dyn TraceReader>, 
     let source: Box<dyn Read> = if path == "-" {
         Box::new(io::stdin())
     } else {
-        Box::new(File::open(path).map_err(|e| TraceError::io(path, 0, e))?)
+        let fail = |e: io::Error| TraceError::Open { name: path.into(), reason: e.to_string() };
+        Box::new(File::open(path).map_err(fail)?)
     };
     from_read(source, path, format)
 }

@@ -120,6 +120,10 @@ fn sentences(row: &Row, b: &BreakEven) -> Vec<String> {
     let share = 100.0 * b.kernel_share;
     let verdict = word(b.verdict);
     let first = match b.share_needed {
+        Some(needed) if needed > 1.0 => format!(
+            "{}: pinning {} of {} entries costs more than all misses do now, so it cannot win: {verdict}",
+            row.name, b.pinned, b.entries
+        ),
         Some(needed) => format!(
             "{}: pinning {} of {} entries wins once {:.2} % of all misses are kernel pages; here {share:.2} %: {verdict}",
             row.name,
