@@ -4,6 +4,7 @@
     scripts/check_stat.py TLBENCH aa [TRIES [SECONDS]]       ten commands against themselves, TRIES (10) times each
     scripts/check_stat.py TLBENCH power [TRIES [SECONDS]]    a command against itself with 5 % more work, TRIES (20) times
     scripts/check_stat.py TLBENCH perf [TRIES]               `stat -r 10 -- true` and `perf stat -r 10 true`, perf twice
+    scripts/check_stat.py TLBENCH pairs [TRIES]              the same by single runs in turn, ten of each per try
     scripts/check_stat.py TLBENCH cost [ROUNDS]              CPU time per run, beside perf and hyperfine
     scripts/check_stat.py TLBENCH impossible [RUNS]          RUNS (200) runs of true and of a command with two busy processes
 
@@ -102,44 +103,74 @@ def perf_stat(runs):
         fields = line.split(",")
         if len(fields) > 3 and fields[2] in ("task-clock", "page-faults"):
             mean = float(fields[0])
-            found[fields[2]] = mean, mean * float(fields[3].rstrip("%")) / 100
+            # Of a single run there is no deviation.
+            spread = fields[3].rstrip("%") if fields[3].endswith("%") else "0"
+            found[fields[2]] = mean, mean * float(spread) / 100
     return found["task-clock"], found["page-faults"]
+
+
+def ours(tlbench, runs):
+    """Task-clock and page-faults of each of `runs` runs of true."""
+    _, document = stat(tlbench, ["-r", str(runs), "--", "true"])
+    of = lambda name: [run["counters"][name]["value"] for run in document["commands"][0]["runs"]]
+    return of("task-clock"), of("page-faults")
 
 
 def check_perf(tlbench, tries):
     """Ten runs at once of each, and of perf a second time: how often perf agrees with itself is what can be asked for."""
-    agree = equal = itself = 0
+    agree = itself = equal = same = 0
     for turn in range(tries):
 
-        def ours():
-            _, document = stat(tlbench, ["-r", "10", "--", "true"])
-            of = lambda name: [run["counters"][name]["value"] for run in document["commands"][0]["runs"]]
-            return [
-                (statistics.mean(values), statistics.stdev(values) / math.sqrt(len(values)))
-                for values in (of("task-clock"), of("page-faults"))
-            ]
+        def mine():
+            told = ours(tlbench, 10)
+            return [(statistics.mean(values), statistics.stdev(values) / math.sqrt(len(values))) for values in told]
 
         perf = lambda: perf_stat(10)
         # Each is asked first, in the middle and last equally often.
-        order = [[perf, ours, perf], [ours, perf, perf], [perf, perf, ours]][turn % 3]
-        asked = [(ask is ours, ask()) for ask in order]
-        (clock, error), (faults, _) = next(told for is_ours, told in asked if is_ours)
-        first, second = (told for is_ours, told in asked if not is_ours)
+        order = [[perf, mine, perf], [mine, perf, perf], [perf, perf, mine]][turn % 3]
+        asked = [(ask is mine, ask()) for ask in order]
+        clock, faults = next(told for is_mine, told in asked if is_mine)
+        first, second = (told for is_mine, told in asked if not is_mine)
         # 2.1: the 97.5 % quantile of t with 18 degrees of freedom.
         within = lambda one, other: abs(one[0] - other[0]) <= 2.1 * math.hypot(one[1], other[1])
-        agree += within((clock, error), first[0])
+        near = lambda one, other: abs(one[0] - other[0]) <= 1
+        agree += within(clock, first[0])
         itself += within(second[0], first[0])
-        equal += abs(faults - first[1][0]) <= 1
+        equal += near(faults, first[1])
+        same += near(second[1], first[1])
         print(
-            f"task-clock {clock:.3f} +- {error:.3f} ms, perf's {first[0][0]:.3f} +- {first[0][1]:.3f} and "
-            f"{second[0][0]:.3f} +- {second[0][1]:.3f}; faults {faults:.1f}, perf's {first[1][0]:.1f}",
+            f"task-clock {clock[0]:.3f} +- {clock[1]:.3f} ms, perf's {first[0][0]:.3f} +- {first[0][1]:.3f} and "
+            f"{second[0][0]:.3f} +- {second[0][1]:.3f}; faults {faults[0]:.1f}, perf's {first[1][0]:.1f} and {second[1][0]:.1f}",
             flush=True,
         )
     print(
-        f"task-clock within its interval in {agree} of {tries} (perf within its own in {itself}), "
-        f"faults within 1 in {equal} of {tries} ({load()})"
+        f"task-clock within its interval in {agree} of {tries}, perf within its own in {itself}; "
+        f"mean faults within 1 in {equal}, perf's in {same} ({load()})"
     )
-    return agree >= min(0.9 * tries, itself) and equal == tries
+    return agree >= min(0.9 * tries, itself) and equal >= min(tries, same)
+
+
+def check_pairs(tlbench, tries):
+    """Single runs of both in turn: what changes between them touches both alike."""
+    agree, faults = 0, ([], [])
+    for _ in range(tries):
+        apart = []
+        for turn in range(10):
+            if turn % 2:
+                theirs = perf_stat(1)
+            clock, found = ours(tlbench, 1)
+            if not turn % 2:
+                theirs = perf_stat(1)
+            apart.append(clock[0] - theirs[0][0])
+            faults[0].append(found[0])
+            faults[1].append(theirs[1][0])
+        error = statistics.stdev(apart) / math.sqrt(len(apart))
+        # 2.262: the 97.5 % quantile of t with 9 degrees of freedom.
+        agree += abs(statistics.mean(apart)) <= 2.262 * error
+        print(f"task-clock {statistics.mean(apart):+.3f} +- {error:.3f} ms apart", flush=True)
+    shown = [f"{statistics.mean(found):.1f} ({min(found):.0f}-{max(found):.0f})" for found in faults]
+    print(f"task-clock within its interval in {agree} of {tries}; faults {shown[0]}, perf's {shown[1]} ({load()})")
+    return agree >= 0.9 * tries
 
 
 def cpu_of(command):
@@ -195,6 +226,7 @@ def main():
         "aa": (check_aa, 10),
         "power": (check_power, 20),
         "perf": (check_perf, 10),
+        "pairs": (check_pairs, 10),
         "cost": (check_cost, 6),
         "impossible": (check_impossible, 200),
     }
