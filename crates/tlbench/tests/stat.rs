@@ -116,6 +116,24 @@ fn failures_are_counted_named_and_left_out() {
 }
 
 #[test]
+fn a_killed_launcher_is_told_and_what_was_measured_is_kept() {
+    let place = tempfile::tempdir().unwrap();
+    // The first run is to be over when the second kills the launcher: the process of that name beside it.
+    let find = "for p in $(cat /proc/$PPID/task/*/children); do \
+        read -r name < /proc/$p/comm; [ $name = tlbench-launch ] && kill -9 $p; done";
+    let command = format!("if mkdir once; then :; else {find}; fi; exit 0");
+    let words = ["-r", "9", "--cleanup", "touch cleaned", "-o", "r.jsonl", "--", "sh", "-c", &command];
+    let output = stat(place.path(), &words);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("was killed"), "{said}");
+    let record = std::fs::read_to_string(place.path().join("r.jsonl")).unwrap();
+    let runs = record.lines().filter(|line| line.contains("\"metric\":\"stat/wall\"")).count();
+    assert!((1..9).contains(&runs), "{record}");
+    assert!(place.path().join("cleaned").exists());
+}
+
+#[test]
 fn an_unknown_event_is_missing_with_its_reason_and_never_0() {
     let place = tempfile::tempdir().unwrap();
     let document = document(place.path(), 0, &["-r", "1", "-e", "page-faults,nosuch", "--", "true"]);
@@ -198,6 +216,11 @@ fn equal_commands_are_not_told_apart() {
 #[test]
 fn commands_that_print_differently_are_not_comparable() {
     let place = tempfile::tempdir().unwrap();
+    let words = ["-r", "2", "--check-output", "--", "sh", "-c", "echo $$"];
+    let output = stat(place.path(), &words);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "a single command too: {said}");
+    assert!(said.contains("not comparable"), "{said}");
     let words = ["-r", "2", "--check-output", "--", "echo", "1", "--", "echo", "2"];
     let document = document(place.path(), 4, &words);
     assert_eq!(document["comparison"]["comparable"], false);

@@ -100,7 +100,8 @@ impl Drop for Resident {
 fn gone(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => {
-            io::Error::new(error.kind(), "the process that starts the commands is gone: it was killed")
+            // Not of the same kind: to a reader a broken pipe is an output that was closed.
+            io::Error::other("the process that starts the commands is gone: it was killed")
         }
         io::ErrorKind::WouldBlock => {
             let seconds = PATIENCE.as_secs();

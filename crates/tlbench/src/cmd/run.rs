@@ -287,15 +287,12 @@ impl Resumed {
 
 /// `90`, `90s`, `1.5m`, `2h` as a duration.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let (number, factor) = match text.as_bytes().last() {
-        Some(b's') => (&text[..text.len() - 1], 1.0),
-        Some(b'm') => (&text[..text.len() - 1], 60.0),
-        Some(b'h') => (&text[..text.len() - 1], 3600.0),
-        _ => (text, 1.0),
-    };
+    const UNITS: [(&str, f64); 4] = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+    let of_unit = |&(unit, factor): &(&str, f64)| Some((text.strip_suffix(unit)?, factor));
+    let (number, factor) = UNITS.iter().find_map(of_unit).unwrap_or((text, 1.0));
     match number.parse::<f64>() {
         Ok(n) if n > 0.0 && n * factor <= 1e7 => Ok(Duration::from_secs_f64(n * factor)),
-        _ => Err(format!("{text}: not a time; write e.g. 60s, 5m or 2h")),
+        _ => Err(format!("{text}: not a time; write e.g. 500ms, 60s, 5m or 2h")),
     }
 }
 

@@ -186,6 +186,11 @@ pub fn run(args: &Args) -> Outcome {
         options: &options,
     };
     let rounds = sitting.measure(&mut runner, header, &mut output)?;
+    if subjects.len() == 1 {
+        for why in &rounds.not_comparable {
+            eprintln!("tlbench: not comparable: {why}");
+        }
+    }
     let judged = (subjects.len() > 1 && rounds.blocks > 0).then(|| rounds.judge(&rules, &options));
     if let Some(path) = output.path() {
         eprintln!("record: {}", path.display());
@@ -338,8 +343,8 @@ impl Args {
         profiles: &[Profile],
     ) -> Outcome {
         let mut out = io::stdout().lock();
-        let failed = ExitCode::from(u8::from(rounds.failed > 0));
-        let code = judged.map_or(failed, |(_, report)| ExitCode::from(report.exit_code));
+        let code = judged.map_or(rounds.exit_code_alone(), |(_, report)| report.exit_code);
+        let code = ExitCode::from(code);
         if self.verdict.json {
             let comparison = judged.map(|(gathered, report)| report::compare::document(gathered, report));
             let whole = json!({

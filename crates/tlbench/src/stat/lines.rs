@@ -79,10 +79,14 @@ pub fn split_is_coarse(run: &Run, limits: &Limits) -> bool {
 
 /// The lines of one run: a value or a reason for each of `metrics`. `coarse_split` says that some run of this sitting was
 /// too short for its split: then no run states it, lest the long ones alone be left.
-pub fn lines(run: &Run, metrics: &[Metric], limits: &Limits, coarse_split: bool) -> Vec<Invocation> {
+pub fn lines<'m>(
+    run: &Run,
+    metrics: impl Iterator<Item = &'m Metric>,
+    limits: &Limits,
+    coarse_split: bool,
+) -> Vec<Invocation> {
     let failed = failure(&run.finished.end, limits.ignore_failure);
     metrics
-        .iter()
         .map(|metric| {
             let line = Invocation::of(metric);
             let mut line = match &failed {

@@ -191,15 +191,13 @@ impl Sitting<'_> {
             }
             rounds.coarse_split |= split_is_coarse(&run, &self.limits);
             let mut written = Vec::with_capacity(self.metrics.len());
-            for mut line in lines(&run, self.metrics, &self.limits, rounds.coarse_split) {
+            // What can't be counted at all is said once.
+            let said = block > 1 || slot as usize >= self.subjects.len();
+            let metrics = self.metrics.iter().filter(|metric| !(said && self.refused.contains(&metric.name)));
+            for mut line in lines(&run, metrics, &self.limits, rounds.coarse_split) {
                 line.block = Some(block);
                 line.slot = Some(slot);
                 line.configuration = Some(subject.name.clone());
-                // What can't be counted at all is said once.
-                if (block > 1 || slot as usize >= self.subjects.len()) && self.refused.contains(&line.metric)
-                {
-                    continue;
-                }
                 let line = Box::new(line);
                 written.push(if block == 0 { Line::Warmup(line) } else { Line::Invocation(line) });
             }
@@ -268,6 +266,16 @@ impl Rounds {
             }
         }
         self.runs[which].push(Kept { block, run });
+    }
+
+    /// The exit code of a single command, of which there is no verdict.
+    pub fn exit_code_alone(&self) -> u8 {
+        match (&self.not_comparable[..], self.failed) {
+            // As of a comparison (docs/exit-codes.md).
+            ([_, ..], _) => 4,
+            ([], 0) => 0,
+            ([], _) => 1,
+        }
     }
 
     /// Verdicts on what there is, every command against the first.
