@@ -96,15 +96,32 @@ proptest! {
 
     /// A configuration by itself takes a shorter way, and looks for conflicts change no count of misses.
     #[test]
-    fn alone_as_in_company(events in stream(true), ways in 1u32..5, fetch in 0usize..7, data in 0usize..7) {
+    fn alone_as_in_company(
+        events in stream(true),
+        ways in 1u32..5,
+        fetch in 0usize..7,
+        data in 0usize..7,
+        apart in any::<bool>(),
+    ) {
         let [fetch, data] = [fetch, data].map(|at| PolicyName::ALL[at].word());
-        let make = |fetch: &str, data: &str| machine(&format!(
-            r#""tlbs":[{{"name":"i","serves":"I","entries":{},"ways":{ways},"policy":"{fetch}"}},
-                {{"name":"d","serves":"RW","entries":{ways},"policy":"{data}","pinned":[{{"base":"80000000","size":8192}}]}},
-                {{"name":"l2","serves":"IRW","level":2,"entries":8,"ways":4,"policy":"{fetch}"}}],
-                "asid":true,"global_from":"80000000""#,
-            2 * ways
-        ));
+        let make = |fetch: &str, data: &str| {
+            let pins = r#","pinned":[{"base":"80000000","size":8192}]"#;
+            let data = if apart {
+                format!(
+                    r#"{{"name":"r","serves":"R","entries":{ways},"policy":"{data}"}},
+                    {{"name":"w","serves":"W","entries":{},"ways":{ways},"policy":"{fetch}"}}"#,
+                    4 * ways
+                )
+            } else {
+                format!(r#"{{"name":"d","serves":"RW","entries":{ways},"policy":"{data}"{pins}}}"#)
+            };
+            machine(&format!(
+                r#""tlbs":[{{"name":"i","serves":"I","entries":{},"ways":{ways},"policy":"{fetch}"}},{data},
+                    {{"name":"l2","serves":"IRW","level":2,"entries":8,"ways":4,"policy":"{fetch}"}}],
+                    "asid":true,"global_from":"80000000""#,
+                2 * ways
+            ))
+        };
         let machine = make(fetch, data);
         let watched = Options { conflicts: true, ..Options::default() };
         let mut simulation = Simulation::new(vec![("watched".into(), machine.clone())], watched).unwrap();

@@ -44,6 +44,7 @@ impl Configuration {
         let food = match () {
             () if tlbs.needs_every_lookup() => Food::EveryLookup,
             () if tlbs.scan().is_some() => Food::Lookups,
+            () if tlbs.tells_stores_apart() => Food::EveryLookup,
             () => Food::Runs,
         };
         Configuration {
@@ -61,6 +62,11 @@ impl Configuration {
     /// What this configuration is fed with.
     pub(super) fn food(&self) -> Food {
         self.food
+    }
+
+    /// Whether it makes a difference which references are stores.
+    pub(super) fn tells_stores_apart(&self) -> bool {
+        self.tlbs.tells_stores_apart()
     }
 
     pub(super) fn tlbs(&mut self) -> &mut Hierarchy {

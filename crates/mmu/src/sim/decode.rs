@@ -198,7 +198,7 @@ impl Decoder {
                 })
             {
                 self.event(odd, sink)?;
-                self.learn(odd);
+                self.learn(odd, false);
                 rest = after;
             }
             packed.add_to(&mut self.counts);
@@ -221,6 +221,7 @@ impl Decoder {
         runs: &mut Runs,
     ) -> Result<(), TooManyPages> {
         let wanted = Wanted { lookups: true, runs: false, repeats: false };
+        let apart = member.tells_stores_apart();
         for block in events.chunks(BLOCK) {
             let mut packed = Packed::default();
             let mut rest = block;
@@ -228,7 +229,7 @@ impl Decoder {
                 let through = Through { quick: &self.quick, events: rest, packed: &mut packed };
                 let Some((odd, after)) = scan.apply(through) else { break };
                 rest = after;
-                if let Some(lookup) = self.quick.one(odd, &mut packed) {
+                if let Some(lookup) = self.quick.one(odd, &mut packed, apart) {
                     member.scan(&[lookup], self.table.pages());
                     continue;
                 }
@@ -236,7 +237,7 @@ impl Decoder {
                 lookups.controls.clear();
                 runs.clear();
                 self.event(odd, &mut Sink { wanted, lookups, runs, repeats: false })?;
-                self.learn(odd);
+                self.learn(odd, apart);
                 member.feed(lookups, runs, self.table.pages());
             }
             packed.add_to(&mut self.counts);
@@ -244,8 +245,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// Tells `quick` of the page that an access ended in.
-    fn learn(&mut self, event: &Event) {
+    /// Tells `quick` of the page that an access ended in; loads and stores each for themselves if `apart`.
+    fn learn(&mut self, event: &Event, apart: bool) {
         let class = match event.kind {
             Kind::Fetch => 0,
             Kind::Read | Kind::Modify => 1,
@@ -254,7 +255,8 @@ impl Decoder {
         };
         let last = self.last[class];
         if last.lookup != OUTSIDE {
-            self.quick.learn(usize::from(class != 0), last.frame, last.lookup & PAGE_MASK, last.kernel);
+            let side = if apart { class } else { class.min(1) };
+            self.quick.learn(side, last.frame, last.lookup & PAGE_MASK, last.kernel);
         }
     }
 

@@ -143,7 +143,7 @@ impl Group {
         let wanted = Wanted {
             lookups: self.members.iter().any(|m| m.food() != Food::Runs),
             runs: !self.foreseeing.is_empty() || self.members.iter().any(|m| m.food() == Food::Runs),
-            repeats: self.members.iter().any(|m| m.food() == Food::EveryLookup),
+            repeats: self.members.iter().any(|m| m.food() == Food::EveryLookup || m.tells_stores_apart()),
         };
         self.decoder.decode(events, wanted, &mut self.decoded, &mut self.runs)?;
         let pages = self.decoder.table().pages();

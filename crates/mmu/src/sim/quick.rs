@@ -13,6 +13,7 @@ use crate::tlb::Lookups;
 pub(super) const BLOCK: usize = 4096;
 /// Pages remembered per side.
 const KNOWN: usize = 1024;
+const SIDES: usize = 3;
 /// Width of a counter.
 const FIELD: u32 = 21;
 /// What an access adds, by kind: a fetch, a load, a store; a modify is a load and a store.
@@ -30,7 +31,7 @@ struct Known {
     kernel: i32,
 }
 
-/// Pages by frame, those of fetches before those of data.
+/// Pages by frame: those of fetches, of data (of loads, where stores are told apart), of stores.
 pub(super) struct Quick {
     known: Vec<Known>,
 }
@@ -55,11 +56,11 @@ impl Packed {
 
 impl Default for Quick {
     fn default() -> Self {
-        Quick { known: vec![Known { frame: NO_FRAME, lookup: 0, kernel: 0 }; 2 * KNOWN] }
+        Quick { known: vec![Known { frame: NO_FRAME, lookup: 0, kernel: 0 }; SIDES * KNOWN] }
     }
 }
 
-/// Where a frame is known, for fetches (0) or data (1).
+/// Where a frame is known, for fetches (0), data (1) or stores told apart (2).
 #[inline(always)]
 fn slot(side: usize, frame: u64) -> usize {
     side * KNOWN + frame as usize % KNOWN
@@ -74,7 +75,7 @@ impl Quick {
         self.known.iter_mut().for_each(|k| k.frame = NO_FRAME);
     }
 
-    /// Remembers the page of a frame for fetches (0) or data (1).
+    /// Remembers the page of a frame for fetches (0), data (1) or stores told apart (2).
     pub(super) fn learn(&mut self, side: usize, frame: u64, page: PageId, kernel: bool) {
         let lookup = (side as u32) << CLASS_SHIFT | page;
         self.known[slot(side, frame)] = Known { frame, lookup, kernel: -i32::from(kernel) };
@@ -100,24 +101,25 @@ impl Quick {
         };
         // Nearly always 12, and shifting by a constant is cheaper.
         let odd = match shift {
-            USUAL_SHIFT => self.each(events, USUAL_SHIFT, packed, write),
-            _ => self.each(events, shift, packed, write),
+            USUAL_SHIFT => self.each::<false>(events, USUAL_SHIFT, packed, write),
+            _ => self.each::<false>(events, shift, packed, write),
         };
         done(&out[..n]);
         odd
     }
 
     /// Calls `hit` with the lookups of accesses within one known page, until another record comes or it says no; that
-    /// record and what follows it, or `None` at the end.
+    /// record and what follows it, or `None` at the end. If stores are told apart, a modify, which has two lookups, is
+    /// such a record.
     #[inline(always)]
-    fn each<'a>(
+    fn each<'a, const APART: bool>(
         &self,
         events: &'a [Event],
         shift: u32,
         packed: &mut Packed,
         mut hit: impl FnMut(u32) -> bool,
     ) -> Odd<'a> {
-        let Ok(known) = <&[Known; 2 * KNOWN]>::try_from(self.known.as_slice()) else {
+        let Ok(known) = <&[Known; SIDES * KNOWN]>::try_from(self.known.as_slice()) else {
             return events.split_first();
         };
         let Packed { mut all, mut kernel } = *packed;
@@ -127,8 +129,10 @@ impl Quick {
             let kind = event.kind as usize;
             let frame = event.addr >> shift;
             let end = event.addr.wrapping_add(u64::from(event.size)).wrapping_sub(1) >> shift;
-            let entry = &known[slot(usize::from(kind != 0), frame)];
-            if (entry.frame ^ frame) | (entry.frame ^ end) | (kind as u64 >> 2) != 0 || !hit(entry.lookup) {
+            let side = if APART { kind.min(SIDES - 1) } else { usize::from(kind != 0) };
+            let other = if APART { kind > 2 } else { kind > 3 };
+            let entry = &known[slot(side, frame)];
+            if (entry.frame ^ frame) | (entry.frame ^ end) | u64::from(other) != 0 || !hit(entry.lookup) {
                 break Some((event, rest.as_slice()));
             }
             all += STEP[kind & 3];
@@ -139,12 +143,18 @@ impl Quick {
     }
 
     /// Counts a record and returns its lookup, if it is an access within one known page.
-    pub(super) fn one(&self, event: &Event, packed: &mut Packed) -> Option<u32> {
+    pub(super) fn one(&self, event: &Event, packed: &mut Packed, apart: bool) -> Option<u32> {
         let mut found = None;
-        let odd = self.each(std::slice::from_ref(event), USUAL_SHIFT, packed, |lookup| {
+        let find = |lookup| {
             found = Some(lookup);
             true
-        });
+        };
+        let event = std::slice::from_ref(event);
+        let odd = if apart {
+            self.each::<true>(event, USUAL_SHIFT, packed, find)
+        } else {
+            self.each::<false>(event, USUAL_SHIFT, packed, find)
+        };
         found.filter(|_| odd.is_none())
     }
 }
@@ -159,7 +169,7 @@ pub(super) struct Through<'a, 'b> {
 impl<'a> Lookups for Through<'a, '_> {
     type Output = Odd<'a>;
     #[inline(always)]
-    fn run(self, hit: impl FnMut(u32) -> bool) -> Odd<'a> {
-        self.quick.each(self.events, USUAL_SHIFT, self.packed, hit)
+    fn run<const APART: bool>(self, hit: impl FnMut(u32) -> bool) -> Odd<'a> {
+        self.quick.each::<APART>(self.events, USUAL_SHIFT, self.packed, hit)
     }
 }

@@ -56,23 +56,30 @@ impl Hierarchy {
     /// Whether a repeated lookup could change something that a first one did not: such machines need every
     /// single lookup in order, others only the first of each run.
     pub fn needs_every_lookup(&mut self) -> bool {
-        let split_data = self.paths[1] != self.paths[2];
         let gaps = |class: usize| self.served[class] && self.paths[class].iter().any(Vec::is_empty);
         let some_page_unheld = (0..3).any(gaps);
-        split_data
-            || some_page_unheld
-            || self.tlbs.iter_mut().any(|t| t.has_full_set() || t.policy().counts_touches())
+        some_page_unheld || self.tlbs.iter_mut().any(|t| t.has_full_set() || t.policy().counts_touches())
     }
 
-    /// The first level as a [`Scan`], when fetches and data each have one TLB to look in first and its policy allows.
+    /// Whether loads and stores visit different TLBs.
+    pub fn tells_stores_apart(&self) -> bool {
+        self.paths[1] != self.paths[2]
+    }
+
+    /// The first level as a [`Scan`], when every class has a TLB to look in first and its policy allows.
     #[inline]
     pub fn scan(&mut self) -> Option<Scan<'_>> {
-        let (fetch, data) = (self.first[0]?, self.first[1]?);
-        if fetch == data {
-            return self.tlbs[fetch].scanned().map(Scan::unified);
+        let [fetch, load, store] = self.first;
+        let (fetch, load, store) = (fetch?, load?, store?);
+        if self.tells_stores_apart() {
+            let [fetch, load, store] = self.tlbs.get_disjoint_mut([fetch, load, store]).ok()?;
+            return Some(Scan::Apart([fetch.scanned()?, load.scanned()?, store.scanned()?]));
         }
-        let [fetch, data] = self.tlbs.get_disjoint_mut([fetch, data]).ok()?;
-        Some(Scan::split(fetch.scanned()?, data.scanned()?))
+        if fetch == load {
+            return self.tlbs[fetch].scanned().map(Scan::Unified);
+        }
+        let [fetch, data] = self.tlbs.get_disjoint_mut([fetch, load]).ok()?;
+        Some(Scan::Split([fetch.scanned()?, data.scanned()?]))
     }
 
     /// See [`crate::policy::Policy::settling_touches`].

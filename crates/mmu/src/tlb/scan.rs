@@ -7,26 +7,30 @@ use crate::policy::{Marks, Rule, Touches};
 use crate::sim::{CLASS_SHIFT, PAGE_MASK};
 
 /// One TLB for a scan.
-pub(super) struct Scanned<'a> {
+pub struct Scanned<'a> {
     pub(super) place: &'a [u32],
     pub(super) touches: Touches<'a>,
     /// Its twin's places and stamps: what the twin misses ends a scan too.
     pub(super) twin: Option<(&'a [u32], Marks<'a>)>,
 }
 
-/// The TLBs that fetches and data look in first.
-pub struct Scan<'a> {
-    first: Scanned<'a>,
-    /// Data's, when it is another one.
-    data: Option<Scanned<'a>>,
+/// The TLBs that are looked in first.
+pub enum Scan<'a> {
+    /// One by all.
+    Unified(Scanned<'a>),
+    /// By fetches, and by loads and stores.
+    Split([Scanned<'a>; 2]),
+    /// By fetches, loads, and stores.
+    Apart([Scanned<'a>; 3]),
 }
 
 /// A loop that looks pages up.
 pub trait Lookups {
     /// What it returns.
     type Output;
-    /// Calls `hit` with one lookup after the other until it says no: such a lookup has changed nothing yet.
-    fn run(self, hit: impl FnMut(u32) -> bool) -> Self::Output;
+    /// Calls `hit` with one lookup after the other until it says no: such a lookup has changed nothing yet. `APART` if
+    /// it matters which are stores.
+    fn run<const APART: bool>(self, hit: impl FnMut(u32) -> bool) -> Self::Output;
 }
 
 /// How many of the lookups hit before the first that does not.
@@ -35,54 +39,47 @@ pub struct LeadingHits<'a>(pub &'a [u32]);
 impl Lookups for LeadingHits<'_> {
     type Output = usize;
     #[inline(always)]
-    fn run(self, mut hit: impl FnMut(u32) -> bool) -> usize {
+    fn run<const APART: bool>(self, mut hit: impl FnMut(u32) -> bool) -> usize {
         self.0.iter().position(|&lookup| !hit(lookup)).unwrap_or(self.0.len())
     }
 }
 
 impl<'a> Scan<'a> {
-    #[inline]
-    pub(super) fn unified(tlb: Scanned<'a>) -> Self {
-        Scan { first: tlb, data: None }
-    }
-
-    #[inline]
-    pub(super) fn split(fetch: Scanned<'a>, data: Scanned<'a>) -> Self {
-        Scan { first: fetch, data: Some(data) }
-    }
-
     /// Looks pages up until one is not there; policies are told of the others.
     #[inline]
     pub fn apply<L: Lookups>(self, lookups: L) -> L::Output {
-        let Scan { first, data } = self;
-        match data {
-            None => {
-                let Scanned { place, touches, twin } = first;
-                match touches {
-                    Touches::Nothing => one(place, Nothing, twin, lookups),
-                    Touches::Stamp(marks) => one(place, Stamp::from(marks), twin, lookups),
-                    Touches::Mark(marks) => one(place, Mark(marks), twin, lookups),
-                }
-            }
-            Some(data) => {
-                let place = [first.place, data.place];
-                let twins = [first.twin, data.twin];
-                let mut spare = [[0], [0]];
-                let [left, right] = &mut spare;
-                match (first.touches, data.touches) {
-                    (Touches::Nothing, Touches::Nothing) => two(place, [Nothing, Nothing], twins, lookups),
-                    (Touches::Mark(fetch), data) => {
-                        two(place, [Mark(fetch), Mark::or(data, right)], twins, lookups)
-                    }
-                    (fetch, Touches::Mark(data)) => {
-                        two(place, [Mark::or(fetch, left), Mark(data)], twins, lookups)
-                    }
-                    (fetch, data) => {
-                        two(place, [Stamp::or(fetch, left), Stamp::or(data, right)], twins, lookups)
-                    }
-                }
-            }
+        match self {
+            Scan::Unified(Scanned { place, touches, twin }) => match touches {
+                Touches::Nothing => one(place, Nothing, twin, lookups),
+                Touches::Stamp(marks) => one(place, Stamp::from(marks), twin, lookups),
+                Touches::Mark(marks) => one(place, Mark(marks), twin, lookups),
+            },
+            Scan::Split(tlbs) => several(tlbs, lookups),
+            Scan::Apart(tlbs) => several(tlbs, lookups),
         }
+    }
+}
+
+/// TLBs that need not be alike; the most general of what their hits do is done in all.
+fn several<const N: usize, L: Lookups>(tlbs: [Scanned; N], lookups: L) -> L::Output {
+    let any = |is: fn(&Touches) -> bool| tlbs.iter().any(|t| is(&t.touches));
+    let marks = any(|t| matches!(t, Touches::Mark(_)));
+    let stamps = any(|t| matches!(t, Touches::Stamp(_)));
+    let place = tlbs.each_ref().map(|t| t.place);
+    let mut spare = [[0]; N];
+    let mut spare = spare.each_mut().into_iter();
+    let mut twins = [const { None }; N];
+    let mut at = 0;
+    let touches = tlbs.map(|t| {
+        twins[at] = t.twin;
+        at += 1;
+        t.touches
+    });
+    let mut next = || spare.next().map_or(&mut [][..], |s| &mut s[..]);
+    match (marks, stamps) {
+        (true, _) => together(place, touches.map(|t| Mark::or(t, next())), twins, lookups),
+        (false, true) => together(place, touches.map(|t| Stamp::or(t, next())), twins, lookups),
+        (false, false) => together(place, touches.map(|_| Nothing), twins, lookups),
     }
 }
 
@@ -122,7 +119,7 @@ impl<'a> From<Marks<'a>> for Stamp<'a> {
 
 impl<'a> Stamp<'a> {
     /// Stamps, or a word that nobody reads.
-    fn or(touches: Touches<'a>, spare: &'a mut [u64; 1]) -> Self {
+    fn or(touches: Touches<'a>, spare: &'a mut [u64]) -> Self {
         match touches {
             Touches::Stamp(marks) => marks.into(),
             Touches::Nothing | Touches::Mark(_) => Stamp { words: spare, now: None },
@@ -154,7 +151,7 @@ struct Mark<'a>(Marks<'a>);
 
 impl<'a> Mark<'a> {
     /// Marks, or a word that nobody reads.
-    fn or(touches: Touches<'a>, spare: &'a mut [u64; 1]) -> Self {
+    fn or(touches: Touches<'a>, spare: &'a mut [u64]) -> Self {
         Mark(match touches {
             Touches::Stamp(marks) | Touches::Mark(marks) => marks,
             Touches::Nothing => Marks { rules: &[Rule::NONE], words: spare, now: None },
@@ -218,7 +215,7 @@ fn one<L: Lookups>(place: &[u32], touch: impl Touch, twin: Option<(&[u32], Marks
 #[inline]
 fn run_one<L: Lookups>(place: &[u32], mut touch: impl Touch, lookups: L) -> L::Output {
     let mut time = touch.now();
-    let out = lookups.run(|lookup| {
+    let out = lookups.run::<false>(|lookup| {
         let page = (lookup & PAGE_MASK) as usize;
         let place = place[page];
         let hit = place <= PINNED && touch.touch(page, place, time + 1);
@@ -230,47 +227,42 @@ fn run_one<L: Lookups>(place: &[u32], mut touch: impl Touch, lookups: L) -> L::O
 }
 
 #[inline]
-fn two<L: Lookups, T: Touch>(
-    place: [&[u32]; 2],
-    touch: [T; 2],
-    twins: [Option<(&[u32], Marks)>; 2],
+fn together<const N: usize, L: Lookups, T: Touch>(
+    place: [&[u32]; N],
+    touch: [T; N],
+    mut twins: [Option<(&[u32], Marks)>; N],
     lookups: L,
 ) -> L::Output {
     if twins.iter().all(Option::is_none) {
-        return run_two(place, touch, lookups);
+        return run(place, touch, lookups);
     }
-    let mut spare = [[0], [0]];
-    let [left, right] = &mut spare;
-    let ([fetch, data], [fetch_twin, data_twin]) = (touch, twins);
-    let twinned = [twinned(place[0], fetch, fetch_twin, left), twinned(place[1], data, data_twin, right)];
-    run_two(place, twinned, lookups)
+    let mut spare = [[0]; N];
+    let mut spare = spare.each_mut().into_iter();
+    let mut at = 0;
+    let twinned = touch.map(|touch| {
+        // Without a twin, the TLB serves as its own.
+        let own =
+            || (place[at], Stamp { words: spare.next().map_or(&mut [][..], |s| &mut s[..]), now: None });
+        let (place, stamp) = twins[at].take().map_or_else(own, |(place, marks)| (place, marks.into()));
+        at += 1;
+        Twinned { touch, place, stamp }
+    });
+    run(place, twinned, lookups)
 }
 
-/// Without a twin, the TLB serves as its own.
-fn twinned<'a, T>(
-    place: &'a [u32],
-    touch: T,
-    twin: Option<(&'a [u32], Marks<'a>)>,
-    spare: &'a mut [u64; 1],
-) -> Twinned<'a, T> {
-    match twin {
-        Some((place, marks)) => Twinned { touch, place, stamp: marks.into() },
-        None => Twinned { touch, place, stamp: Stamp { words: spare, now: None } },
-    }
-}
-
+/// Of two TLBs, the second is that of loads and stores.
 #[inline]
-fn run_two<L: Lookups, T: Touch>(place: [&[u32]; 2], mut touch: [T; 2], lookups: L) -> L::Output {
-    let mut time = touch[0].now().max(touch[1].now());
-    let out = lookups.run(|lookup| {
-        // 0 for fetches, 1 for loads and stores.
-        let side = usize::from(lookup >> CLASS_SHIFT != 0);
+fn run<const N: usize, L: Lookups, T: Touch>(place: [&[u32]; N], mut touch: [T; N], lookups: L) -> L::Output {
+    let mut time = touch.iter().map(Touch::now).max().unwrap_or(0);
+    let hit = |lookup| {
+        let side = ((lookup >> CLASS_SHIFT) as usize).min(N - 1);
         let page = (lookup & PAGE_MASK) as usize;
         let place = place[side][page];
         let hit = place <= PINNED && touch[side].touch(page, place, time + 1);
         time += u64::from(hit);
         hit
-    });
+    };
+    let out = if N > 2 { lookups.run::<true>(hit) } else { lookups.run::<false>(hit) };
     touch.iter_mut().for_each(|t| t.end(time));
     out
 }
