@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::recording::{Chain, Recording, median, quantile};
+use crate::recording::{Chain, Company, Recording, median, quantile};
 
 /// One point of a curve, cycles per access.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Point {
     /// Pages touched.
     pub pages: u32,
@@ -17,15 +17,57 @@ pub struct Point {
     pub p50: f64,
     /// 90th percentile of all chunks: how disturbed it was.
     pub p90: f64,
-    /// Each round's 10th percentile.
+    /// Each round's 10th percentile: of the rounds without a neighbour on the core, or with one that only spun, where
+    /// there are two or more.
     #[serde(skip)]
     pub rounds: Vec<f64>,
+    /// Rounds with a sentinel beside them, and those of them without a neighbour.
+    #[serde(skip)]
+    pub watched: usize,
+    /// See `watched`.
+    #[serde(skip)]
+    pub quiet: usize,
 }
 
 /// Other work on the machine only adds time, and a hardware thread beside ours takes entries away while it runs: the best
 /// round is the one that shows the table.
 fn of_rounds(rounds: &[f64]) -> f64 {
     rounds.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+/// What the batches of one point say.
+#[derive(Default)]
+struct Rounds {
+    /// Each round's 10th percentile, and what the sentinel said.
+    values: Vec<(f64, Option<Company>)>,
+    /// Cycles per access of all chunks.
+    chunks: Vec<f64>,
+}
+
+impl Rounds {
+    fn point(mut self, pages: u32) -> Point {
+        self.chunks.sort_by(f64::total_cmp);
+        let among = |kept: &[Company]| -> Vec<f64> {
+            let of = |v: &&(f64, Option<Company>)| v.1.is_some_and(|c| kept.contains(&c));
+            self.values.iter().filter(of).map(|v| v.0).collect()
+        };
+        let alone = among(&[Company::Alone]);
+        let quiet = alone.len();
+        // Two are asked for: a single one may be a misread clock.
+        let rounds = [alone, among(&[Company::Alone, Company::Spinning])]
+            .into_iter()
+            .find(|rounds| rounds.len() >= 2)
+            .unwrap_or_else(|| self.values.iter().map(|v| v.0).collect());
+        Point {
+            pages,
+            p10: of_rounds(&rounds),
+            p50: quantile(&self.chunks, 0.5),
+            p90: quantile(&self.chunks, 0.9),
+            rounds,
+            watched: self.values.iter().filter(|v| v.1.is_some()).count(),
+            quiet,
+        }
+    }
 }
 
 /// Points by ascending pages.
@@ -38,28 +80,17 @@ pub struct Curve {
 impl Curve {
     /// The curve of one chain and stride.
     pub fn of(recording: &Recording, chain: Chain, stride: u32) -> Curve {
-        let mut by_pages: BTreeMap<u32, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+        let company = recording.company();
+        let mut by_pages: BTreeMap<u32, Rounds> = BTreeMap::new();
         for batch in &recording.batches {
             if batch.request.chain == chain && batch.request.stride == stride && !batch.chunk_ns.is_empty() {
                 let cycles = batch.sorted_cycles();
-                let (rounds, all) = by_pages.entry(batch.request.pages).or_default();
-                rounds.push(quantile(&cycles, 0.1));
-                all.extend(cycles);
+                let rounds = by_pages.entry(batch.request.pages).or_default();
+                rounds.values.push((quantile(&cycles, 0.1), company(batch)));
+                rounds.chunks.extend(cycles);
             }
         }
-        let points = by_pages
-            .into_iter()
-            .map(|(pages, (rounds, mut all))| {
-                all.sort_by(f64::total_cmp);
-                Point {
-                    pages,
-                    p10: of_rounds(&rounds),
-                    p50: quantile(&all, 0.5),
-                    p90: quantile(&all, 0.9),
-                    rounds,
-                }
-            })
-            .collect();
+        let points = by_pages.into_iter().map(|(pages, rounds)| rounds.point(pages)).collect();
         Curve { points }
     }
 
@@ -135,6 +166,7 @@ impl Point {
             p50: self.p50 - cost,
             p90: self.p90 - cost,
             rounds: self.rounds.iter().map(|r| r - cost).collect(),
+            ..*self
         }
     }
 }

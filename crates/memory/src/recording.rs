@@ -39,6 +39,43 @@ pub struct Request {
     pub pages: u32,
 }
 
+/// Chains that the first level just holds, run right before and after a batch. Dearer than a hit, they tell that another
+/// hardware thread of the core took entries meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Look {
+    /// Pages of the longer chain.
+    pub pages: u32,
+    /// Its cycles per access, the dearer of before and after.
+    pub cycles: f32,
+    /// The same of a chain over three quarters of the pages.
+    pub part_cycles: f32,
+}
+
+impl Look {
+    /// The dearer of two.
+    pub fn max(self, other: Look) -> Look {
+        let part_cycles = self.part_cycles.max(other.part_cycles);
+        Look { cycles: self.cycles.max(other.cycles), part_cycles, ..self }
+    }
+
+    /// With both times divided.
+    pub fn over(self, by: f64) -> Look {
+        let of = |time: f32| (f64::from(time) / by) as f32;
+        Look { cycles: of(self.cycles), part_cycles: of(self.part_cycles), ..self }
+    }
+}
+
+/// What else ran on the core during a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Company {
+    /// Nothing.
+    Alone,
+    /// Something that takes a few entries of the first level only.
+    Spinning,
+    /// Something that takes entries.
+    Working,
+}
+
 /// One batch of chunks at one point, in one mapping and one permutation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Batch {
@@ -53,6 +90,9 @@ pub struct Batch {
     pub cycle_ns: f64,
     /// Involuntary context switches during the batch.
     pub switches: u32,
+    /// The sentinel beside this batch. `None` where none was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sentinel: Option<Look>,
     /// ns per access of each chunk, in the order taken.
     pub chunk_ns: Vec<f32>,
 }
@@ -68,7 +108,47 @@ pub struct Recording {
     pub batches: Vec<Batch>,
 }
 
+/// A chain over pages that the first level holds costs up to this many times a hit; beside a spinning neighbour, who
+/// shares the core's ports, so many times more.
+const QUIET: f64 = 1.06;
+const SHARED: f64 = 1.04;
+/// Beyond so many times the sentinel's pages the first level does not matter any more.
+const MANY: u32 = 4;
+/// Sentinels over at least this share of the largest one's pages count.
+const ENOUGH_PAGES: f64 = 0.96;
+/// Pages that every first level holds even beside a neighbour, for what a hit costs.
+const FEW_PAGES: u32 = 16;
+
 impl Recording {
+    /// Cycles up to which a chain over pages that the first level holds counts as quiet; `None` without such a chain. A
+    /// hit costs the 5th percentile of the batches over few pages.
+    pub fn quiet_limit(&self) -> Option<f64> {
+        let few = |b: &&Batch| b.request.chain == Chain::Load && b.request.pages <= FEW_PAGES;
+        let mut hits: Vec<f64> =
+            self.batches.iter().filter(few).map(|b| quantile(&b.sorted_cycles(), 0.1)).collect();
+        hits.sort_by(f64::total_cmp);
+        (!hits.is_empty()).then(|| QUIET * quantile(&hits, 0.05))
+    }
+
+    /// By batch: what the sentinel beside it says. `None` where none was run, or one over so few pages that a neighbour who
+    /// takes less than the largest sentinel shows went unseen. For many pages a spinning neighbour is none.
+    pub fn company(&self) -> impl Fn(&Batch) -> Option<Company> + use<> {
+        let most = self.batches.iter().filter_map(|b| b.sentinel.map(|s| s.pages)).max().unwrap_or(0);
+        let limit = if most > 0 { self.quiet_limit() } else { None };
+        move |batch| {
+            let many = batch.request.pages > MANY * most;
+            let look = batch.sentinel.filter(|s| f64::from(s.pages) >= ENOUGH_PAGES * f64::from(most))?;
+            let limit = limit?;
+            let spinning = f64::from(look.part_cycles) <= SHARED * limit;
+            Some(match f64::from(look.cycles) <= limit {
+                true => Company::Alone,
+                false if spinning && many => Company::Alone,
+                false if spinning => Company::Spinning,
+                false => Company::Working,
+            })
+        }
+    }
+
     /// Whether the numbers can be analysed; the error says which can't.
     pub fn check(&self) -> Result<(), String> {
         if !self.page_bytes.is_power_of_two() {
@@ -77,7 +157,8 @@ impl Recording {
         for (at, batch) in self.batches.iter().enumerate() {
             let times = batch.chunk_ns.iter().all(|ns| ns.is_finite() && *ns >= 0.0);
             let cycle = batch.cycle_ns.is_finite() && batch.cycle_ns > 0.0;
-            if !times || !cycle || batch.request.stride == 0 || batch.request.pages == 0 {
+            let sentinel = batch.sentinel.is_none_or(|s| s.cycles >= 0.0 && s.part_cycles >= 0.0);
+            if !times || !cycle || !sentinel || batch.request.stride == 0 || batch.request.pages == 0 {
                 return Err(format!("batch {at} of chunks.batches holds an impossible number"));
             }
         }

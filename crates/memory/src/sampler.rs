@@ -121,6 +121,7 @@ impl Sampler {
             accesses: accesses as u32,
             cycle_ns: 0.0,
             switches: (involuntary_switches() - switches) as u32,
+            sentinel: None,
             chunk_ns,
         }
     }

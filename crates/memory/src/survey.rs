@@ -7,7 +7,7 @@ use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 
 use crate::analyse::knee::{Step, departure};
-use crate::analyse::level::{grid, grid_plateaus};
+use crate::analyse::level::{grid, grid_plateaus, levels};
 use crate::curve::{Curve, Point};
 use crate::recording::{Batch, Chain, Recording, Request};
 
@@ -19,6 +19,19 @@ pub trait Probe {
     /// One batch of a point in the mapping last prepared, in a fresh permutation.
     fn batch(&mut self, request: Request, round: u32) -> Result<Batch, String>;
 
+    /// Whether a chain over so many pages costs no more than `limit` cycles per access at some moment of a short while.
+    fn holds(&mut self, _pages: u32, _limit: f64) -> bool {
+        false
+    }
+
+    /// Keeps the CPUs that share the core with this one spinning, or no longer: other work there takes entries.
+    fn guard(&mut self, _on: bool) {}
+
+    /// From now on, runs a chain over so many pages beside every batch: see [`crate::recording::Look`]. False when it can't.
+    fn watch(&mut self, _pages: u32) -> bool {
+        false
+    }
+
     /// True when the user wants to stop.
     fn interrupted(&self) -> bool {
         false
@@ -29,16 +42,31 @@ pub trait Probe {
 const ROUNDS: u32 = 3;
 const MOST_ROUNDS: u32 = 6;
 /// Rounds of the points around a step: they are many and short, so that some of them fall into quiet moments.
-pub const STEP_ROUNDS: u32 = 9;
+const STEP_ROUNDS: u32 = 9;
 /// Most rounds of a step's points, with those of [`Survey::again`].
-const MOST_STEP_ROUNDS: u32 = 30;
-/// A point is settled when its two best rounds are this near, as a share: a quiet moment was met twice.
+const MOST_STEP_ROUNDS: u32 = 90;
+/// A point is settled after so many quiet rounds: two for each group that must agree. Unwatched, when its two best rounds
+/// are this near, as a share: a quiet moment was met twice.
+const QUIET_ROUNDS: usize = 6;
+/// Quiet rounds of the points of a grid.
+const GRID_ROUNDS: usize = 2;
+/// Rounds of [`Survey::again`] after which the grid is asked anew where the steps are.
+const REFINED: u32 = 4;
 const SETTLED: f64 = 0.03;
 /// So many points of a step may remain unsettled: one in this many.
 const UNSETTLED: usize = 8;
 
 /// How far the rounds of a point may be apart, as a share, before more are taken.
 const SPREAD: f64 = 0.02;
+
+/// Pages of the sentinel chain: of the first level's entries, or of the page count half up its step while only the grid
+/// is known, which is 0.92 to 1.09 times the entries.
+const WATCHED_OF_ENTRIES: f64 = 0.93;
+const WATCHED_OF_HALF: f64 = 0.85;
+/// Steps in which more pages are tried; the sentinel stays one step below what was held.
+const CLIMB: f64 = 1.03;
+/// Rounds of [`Survey::again`] before which more pages are tried: a neighbour may stay for tenths of a second.
+const CLIMBS: u32 = 8;
 
 /// Largest page count of the load grid.
 pub const MOST_PAGES: u32 = 16_384;
@@ -51,10 +79,14 @@ pub struct Survey<'p, P: Probe> {
     /// Points that could not be had, with the reason.
     pub refused: BTreeMap<(Chain, u32), String>,
     rng: Pcg64Mcg,
-    /// Points around the steps found, by curve.
-    steps: Vec<Vec<Request>>,
+    /// Curves taken so far, with their most pages.
+    curves: Vec<(Chain, u32)>,
+    /// Their points, and how many quiet rounds they need.
+    parts: Vec<(Vec<Request>, usize)>,
     /// The next round of the points around steps.
     next: u32,
+    /// Pages of the sentinel that runs beside every batch; 0 while there is none.
+    watching: u32,
 }
 
 impl<'p, P: Probe> Survey<'p, P> {
@@ -66,8 +98,10 @@ impl<'p, P: Probe> Survey<'p, P> {
             recording,
             refused: BTreeMap::new(),
             rng: Pcg64Mcg::seed_from_u64(seed),
-            steps: Vec::new(),
+            curves: Vec::new(),
+            parts: Vec::new(),
             next: STEP_ROUNDS,
+            watching: 0,
         }
     }
 
@@ -79,20 +113,32 @@ impl<'p, P: Probe> Survey<'p, P> {
     /// Measures `requests` in shuffled order in `rounds`; a chain and stride that can't be had is not tried again.
     pub fn take(&mut self, requests: &[Request], rounds: std::ops::Range<u32>) {
         for round in rounds {
-            let mut order = requests.to_vec();
-            order.shuffle(&mut self.rng);
-            // One mapping at a time: by chain and stride, shuffled within.
-            order.sort_by_key(|r| (r.chain, r.stride));
-            for group in order.chunk_by(|a, b| (a.chain, a.stride) == (b.chain, b.stride)) {
-                if self.probe.interrupted() {
-                    return;
-                }
-                let key = (group[0].chain, group[0].stride);
-                if !self.refused.contains_key(&key)
-                    && let Err(reason) = self.group(group, round)
-                {
-                    self.refused.insert(key, reason);
-                }
+            // The other threads of the core free where they are idle at times, spinning where they are busy throughout.
+            let guarded = self.watching > 0 && round % 2 == 1;
+            if guarded {
+                self.probe.guard(true);
+            }
+            self.round(requests, round);
+            if guarded {
+                self.probe.guard(false);
+            }
+        }
+    }
+
+    fn round(&mut self, requests: &[Request], round: u32) {
+        let mut order = requests.to_vec();
+        order.shuffle(&mut self.rng);
+        // One mapping at a time: by chain and stride, shuffled within.
+        order.sort_by_key(|r| (r.chain, r.stride));
+        for group in order.chunk_by(|a, b| (a.chain, a.stride) == (b.chain, b.stride)) {
+            if self.probe.interrupted() {
+                return;
+            }
+            let key = (group[0].chain, group[0].stride);
+            if !self.refused.contains_key(&key)
+                && let Err(reason) = self.group(group, round)
+            {
+                self.refused.insert(key, reason);
             }
         }
     }
@@ -108,54 +154,97 @@ impl<'p, P: Probe> Survey<'p, P> {
         Ok(())
     }
 
-    /// Takes more rounds of the points whose rounds are far apart.
+    /// Takes more rounds of the points that were not quiet twice or, unwatched, whose rounds are far apart.
     fn take_more(&mut self, requests: &[Request]) {
         for round in ROUNDS..MOST_ROUNDS {
-            let wide = self.wide(requests);
+            let watching = self.watching > 0;
+            let wanted = self.select(requests, |p| if watching { p.quiet < GRID_ROUNDS } else { wide(p) });
             // Once a third of the points is wide, the machine is noisy and more rounds only take time.
             let limit = if round < 5 { requests.len() } else { requests.len() / 3 };
-            if wide.is_empty() || wide.len() > limit || self.probe.interrupted() {
+            if wanted.is_empty() || wanted.len() > limit || self.probe.interrupted() {
                 return;
             }
-            self.take(&wide, round..round + 1);
+            self.take(&wanted, round..round + 1);
         }
     }
 
-    /// Requests whose middle rounds are further apart than [`SPREAD`]; outliers beyond the quartiles do not move a
-    /// point's value.
-    fn wide(&self, requests: &[Request]) -> Vec<Request> {
+    /// Those of the requests whose points so far are as `wanted` says.
+    fn select(&self, requests: &[Request], wanted: impl Fn(&Point) -> bool) -> Vec<Request> {
         let mut chains: Vec<(Chain, u32)> = requests.iter().map(|r| (r.chain, r.stride)).collect();
         chains.sort_unstable();
         chains.dedup();
-        let mut wide = Vec::new();
+        let mut found = Vec::new();
         for (chain, stride) in chains {
             for point in Curve::of(&self.recording, chain, stride).points {
                 let request = Request { chain, stride, pages: point.pages };
-                let mut rounds = point.rounds;
-                rounds.sort_by(f64::total_cmp);
-                let n = rounds.len();
-                let apart = rounds[(3 * n / 4).min(n - 1)] - rounds[n / 4];
-                if apart > SPREAD * point.p10 && requests.contains(&request) {
-                    wide.push(request);
+                if requests.contains(&request) && wanted(&point) {
+                    found.push(request);
                 }
             }
         }
-        wide
+        found
+    }
+
+    /// Has a chain that the first level just holds run beside every batch from now on, once a first level is seen.
+    fn watch(&mut self) {
+        let curve = Curve::loads(&self.recording, 1);
+        let entries = levels(&curve, 1)[0].entries.map(f64::from);
+        let (coarse, plateaus) = grid_plateaus(&curve);
+        let half =
+            plateaus.windows(2).next().and_then(|p| Step::between(&coarse, &p[0], &p[1])).map(|s| s.half);
+        let pages = entries.map(|e| WATCHED_OF_ENTRIES * e).or(half.map(|h| WATCHED_OF_HALF * h));
+        let Some((pages, limit)) = pages.zip(self.recording.quiet_limit()) else { return };
+        // What was seen so far may be what a neighbour left: the table holds as much as it ever holds.
+        let mut held = pages.max(f64::from(self.watching));
+        while self.probe.holds((held * CLIMB) as u32 + 1, limit) {
+            held = (held * CLIMB).floor() + 1.0;
+        }
+        let watched = (held / CLIMB) as u32;
+        if watched > self.watching && self.probe.watch(watched) {
+            self.watching = watched;
+        }
     }
 
     /// The load side: the grid, both steps finely.
     pub fn loads(&mut self, most_pages: u32) {
+        // First as far as it takes to know what to watch.
+        let first = self.load_requests(&grid(4, self.recording.own_lines.min(most_pages)), 1, false);
+        self.take(&first, 0..ROUNDS);
+        self.watch();
         let requests = self.load_requests(&grid(4, most_pages), 1, true);
         self.take(&requests, 0..ROUNDS);
         self.take_more(&requests);
-        let curve = Curve::loads(&self.recording, 1);
-        let (coarse, plateaus) = grid_plateaus(&curve);
-        for (at, pair) in plateaus.windows(2).take(2).enumerate() {
-            let Some(step) = Step::between(&coarse, &pair[0], &pair[1]) else { continue };
-            let requests = self.load_requests(&fine(step.half, at, most_pages), 1, false);
-            self.take(&requests, 0..STEP_ROUNDS);
-            self.steps.push(requests);
+        self.parts.push((requests, GRID_ROUNDS));
+        self.curves.push((Chain::Load, most_pages));
+        self.refine(Chain::Load, most_pages);
+    }
+
+    /// Takes the points around the steps of a curve, as far as they were not yet; false when they all were.
+    fn refine(&mut self, chain: Chain, most: u32) -> bool {
+        let parts = self.parts.len();
+        for mut requests in self.around(chain, most) {
+            let known =
+                |r: &Request| self.parts.iter().any(|(of, need)| *need > GRID_ROUNDS && of.contains(r));
+            requests.retain(|request| !known(request));
+            if !requests.is_empty() {
+                self.take(&requests, 0..STEP_ROUNDS);
+                self.parts.push((requests, QUIET_ROUNDS));
+            }
         }
+        self.parts.len() > parts
+    }
+
+    /// The page counts around the steps that the grid of a curve shows: two steps of loads, one of the others.
+    fn around(&self, chain: Chain, most: u32) -> Vec<Vec<Request>> {
+        let loads = chain == Chain::Load;
+        let curve =
+            if loads { Curve::loads(&self.recording, 1) } else { Curve::of(&self.recording, chain, 1) };
+        let (coarse, plateaus) = grid_plateaus(&curve);
+        let steps = plateaus.windows(2).take(if loads { 2 } else { 1 });
+        let steps = steps.enumerate().filter_map(|(at, p)| Some((at, Step::between(&coarse, &p[0], &p[1])?)));
+        let pages = steps.map(|(at, step)| fine(step.half, at, most));
+        let of = |pages: &[u32]| pages.iter().map(|&pages| Request { chain, stride: 1, pages }).collect();
+        pages.map(|pages| if loads { self.load_requests(&pages, 1, false) } else { of(&pages) }).collect()
     }
 
     /// One more round of those points around the steps found so far that are not settled; false when none was needed or
@@ -166,57 +255,50 @@ impl<'p, P: Probe> Survey<'p, P> {
             return false;
         }
         let round = self.next;
-        let mut taken = false;
-        for requests in self.steps.clone() {
-            let unsettled = self.unsettled(&requests);
+        let climbing = self.watching > 0 && round < STEP_ROUNDS + CLIMBS;
+        if climbing {
+            self.watch();
+        }
+        let mut taken = climbing;
+        for (requests, needed) in self.parts.clone() {
+            let watching = self.watching > 0;
+            let unsettled = self.select(&requests, |point| !settled(point, watching, needed));
             if unsettled.len() * UNSETTLED > requests.len() {
                 self.take(&unsettled, round..round + 1);
                 taken = true;
+            }
+        }
+        if taken == climbing || round.is_multiple_of(REFINED) {
+            // What the grid showed so far may have been what a neighbour left.
+            for (chain, most) in self.curves.clone() {
+                taken |= self.refine(chain, most);
             }
         }
         self.next += 1;
         taken
     }
 
-    /// Requests whose two best rounds are further apart than [`SETTLED`].
-    fn unsettled(&self, requests: &[Request]) -> Vec<Request> {
-        let mut chains: Vec<(Chain, u32)> = requests.iter().map(|r| (r.chain, r.stride)).collect();
-        chains.sort_unstable();
-        chains.dedup();
-        let mut found = Vec::new();
-        for (chain, stride) in chains {
-            for mut point in Curve::of(&self.recording, chain, stride).points {
-                let request = Request { chain, stride, pages: point.pages };
-                point.rounds.sort_by(f64::total_cmp);
-                let settled = matches!(point.rounds[..], [best, next, ..] if next <= best * (1.0 + SETTLED));
-                if !settled && requests.contains(&request) {
-                    found.push(request);
-                }
-            }
-        }
-        found
-    }
-
-    /// One chain on its grid from 4 to `most` pages, its first step finely in so many rounds. `Chain::Instruction` brings
-    /// its control on the grid.
-    pub fn single(&mut self, chain: Chain, most: u32, rounds: u32) {
+    /// One chain on its grid from 4 to `most` pages, its first step finely; with `again` as often as it takes, else in a few
+    /// rounds. `Chain::Instruction` brings its control on the grid.
+    pub fn single(&mut self, chain: Chain, most: u32, again: bool) {
         let control = (chain == Chain::Instruction).then_some(Chain::InstructionPacked);
         let requests = |pages: &[u32]| -> Vec<Request> {
             let of = |chain| move |&pages: &u32| Request { chain, stride: 1, pages };
             pages.iter().map(of(chain)).chain(control.iter().flat_map(|&c| pages.iter().map(of(c)))).collect()
         };
-        self.take(&requests(&grid(4, most)), 0..ROUNDS);
-        let curve = Curve::of(&self.recording, chain, 1);
-        let (coarse, plateaus) = grid_plateaus(&curve);
-        if let Some(pair) = plateaus.windows(2).next()
-            && let Some(step) = Step::between(&coarse, &pair[0], &pair[1])
-        {
-            let fine: Vec<Request> =
-                fine(step.half, 0, most).iter().map(|&pages| Request { chain, stride: 1, pages }).collect();
-            self.take(&fine, 0..rounds);
-            if rounds == STEP_ROUNDS {
-                self.steps.push(fine);
-            }
+        let coarse = requests(&grid(4, most));
+        self.take(&coarse, 0..ROUNDS);
+        if self.watching > 0 {
+            self.take_more(&coarse);
+        }
+        if again {
+            self.parts.push((coarse, GRID_ROUNDS));
+            self.curves.push((chain, most));
+            self.refine(chain, most);
+            return;
+        }
+        for requests in self.around(chain, most) {
+            self.take(&requests, 0..ROUNDS);
         }
     }
 
@@ -266,6 +348,24 @@ impl<'p, P: Probe> Survey<'p, P> {
         }
         requests
     }
+}
+
+/// A point whose middle rounds are further apart than [`SPREAD`]; outliers beyond the quartiles do not move its value.
+fn wide(point: &Point) -> bool {
+    let mut rounds = point.rounds.clone();
+    rounds.sort_by(f64::total_cmp);
+    let n = rounds.len();
+    rounds[(3 * n / 4).min(n - 1)] - rounds[n / 4] > SPREAD * point.p10
+}
+
+/// A point that needs no more rounds: quiet often enough or, unwatched, met the same twice.
+fn settled(point: &Point, watching: bool, needed: usize) -> bool {
+    if watching {
+        return point.quiet >= needed;
+    }
+    let mut rounds = point.rounds.clone();
+    rounds.sort_by(f64::total_cmp);
+    matches!(rounds[..], [best, next, ..] if next <= best * (1.0 + SETTLED))
 }
 
 /// Lines of the zero page: with twice as many pages, each line has at least two addresses.

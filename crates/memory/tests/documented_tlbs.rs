@@ -163,3 +163,36 @@ fn too_much_noise_is_not_resolved_rather_than_wrong() {
         assert!(wrong <= REPETITIONS / 20, "{}: {wrong} wrong levels stated", machine.name);
     }
 }
+
+/// A neighbour on the core that is there seven tenths of the time, in stretches: the quiet rounds show the tables.
+#[test]
+fn a_neighbour_that_comes_and_goes_is_seen_through() {
+    let noise = noise();
+    for machine in [MACHINES[3], MACHINES[7], MACHINES[16]] {
+        let mut means = Means::new();
+        let (mut first, mut second) = (0, 0);
+        for seed in 0..NEIGHBOURS {
+            let found = beside(machine, &noise, &mut means, 0.7, seed);
+            first += u64::from(first_is_right(&machine, &found[0]));
+            second += u64::from(second_is_right(&machine, found.get(1)));
+            if !first_is_right(&machine, &found[0]) || !second_is_right(&machine, found.get(1)) {
+                println!("{:16} {found:?}", machine.name);
+            }
+        }
+        println!("{:16} {first} and {second} of {NEIGHBOURS} right beside a neighbour", machine.name);
+        assert!(first.min(second) * 10 >= NEIGHBOURS * 9, "{}: {first}, {second}", machine.name);
+    }
+}
+
+/// Repetitions beside a neighbour: one that stays throughout the first seconds can't be told from a smaller table.
+const NEIGHBOURS: u64 = 30;
+
+/// Levels found beside a neighbour.
+fn beside(machine: Machine, noise: &[Vec<f64>], means: &mut Means, share: f64, seed: u64) -> Vec<Level> {
+    let mut probe = Simulated::new(machine, noise, means, seed);
+    probe.neighbour = share;
+    let mut survey = Survey::new(&mut probe, 4096, 384, seed);
+    survey.loads(16_384);
+    while survey.again() {}
+    levels(&Curve::loads(&survey.recording, 1), 2)
+}

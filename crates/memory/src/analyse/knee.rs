@@ -196,7 +196,7 @@ mod tests {
         let points = pages
             .map(|pages| {
                 let v = 11.0 + 23.0 * shape.misses(entries, f64::from(pages));
-                Point { pages, p10: v, p50: v, p90: v, rounds: vec![v] }
+                Point { pages, p10: v, p50: v, p90: v, rounds: vec![v], ..Point::default() }
             })
             .collect();
         Curve { points }

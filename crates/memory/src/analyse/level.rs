@@ -129,7 +129,9 @@ fn level(curve: &Curve, coarse: &Curve, pair: &[Plateau], at: usize, noise: f64)
         level.reason = Some(format!("disturbed: rounds of the flat parts differ by {:.0} %", 100.0 * noise));
         return level;
     }
-    let fitted = best_fit(curve, &step);
+    // Where accesses do not wait for each other, misses do not add up: only where the curve leaves its floor tells.
+    let dependent = penalty >= DEPENDENT;
+    let fitted = if dependent { best_fit(curve, &step) } else { None };
     let Some(entries) = entries(curve, &step, at, fitted.map(|f| f.knee)) else {
         level.reason = Some("no cut between the two plateaus".into());
         return level;
@@ -159,13 +161,32 @@ fn level(curve: &Curve, coarse: &Curve, pair: &[Plateau], at: usize, noise: f64)
     if agreeing < groups {
         level.confidence = Confidence::Low;
         level.reason = Some(format!("{agreeing} of {groups} groups of rounds agree"));
-    } else if fitted.is_none() {
+    } else if dependent && fitted.is_none() {
         level.confidence = Confidence::Low;
         level.reason =
             Some("the rise has no known table's shape; the last page count without misses is stated".into());
     }
+    if beside_a_neighbour(curve, &step) {
+        level.confidence = Confidence::Low;
+        level.reason = Some(
+            "another hardware thread of this core took entries in nearly every round: the table may be larger".into(),
+        );
+    }
     level
 }
+
+/// Most points around the step had a sentinel beside them, and it was hardly ever quiet.
+fn beside_a_neighbour(curve: &Curve, step: &Step) -> bool {
+    let (mut watched, mut loud) = (0, 0);
+    for point in curve.between((0.6 * step.half) as u32, (1.3 * step.half) as u32).filter(|p| p.watched > 0) {
+        watched += 1;
+        loud += usize::from(point.quiet < 2);
+    }
+    2 * loud > watched
+}
+
+/// Cycles that a miss costs at least in a chain of dependent accesses.
+pub const DEPENDENT: f64 = 2.0;
 
 /// How near the groups of rounds must be to what all rounds say, as a share.
 const AGREEMENT: f64 = 0.07;

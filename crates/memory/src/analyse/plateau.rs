@@ -86,7 +86,14 @@ mod tests {
         let points = values
             .iter()
             .enumerate()
-            .map(|(i, &v)| Point { pages: 4 + i as u32, p10: v, p50: v, p90: v, rounds: vec![v] })
+            .map(|(i, &v)| Point {
+                pages: 4 + i as u32,
+                p10: v,
+                p50: v,
+                p90: v,
+                rounds: vec![v],
+                ..Point::default()
+            })
             .collect();
         Curve { points }
     }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::recording::{Chain, Request, quantile};
 use crate::sampler::Sampler;
 
-use super::measure::{latency_of, warm};
+use super::measure::latency_of;
 use super::ring::{LINE, Pages, Pattern, Ring};
 
 /// One footprint's parts, ns per load.
@@ -47,7 +47,7 @@ pub fn decompose(sampler: &mut Sampler, bytes: u64, last_level: u64, seed: u64) 
                     reasons.push(format!("huge pages: {got} of {} MiB are huge", bytes >> 20));
                     return (None, huge);
                 }
-                warm(&mut ring, last_level);
+                ring.settle(last_level);
                 (Some(latency_of(sampler, &mut ring).1), huge)
             }
             Err(reason) => {

@@ -50,6 +50,7 @@ pub fn cache_levels(points: &[LatencyPoint], claims: &[(u32, u64)]) -> Vec<Cache
                 p50: p.ns,
                 p90: p.p90,
                 rounds: vec![p.p10],
+                ..Point::default()
             })
             .collect(),
     };

@@ -88,12 +88,7 @@ fn row(
         std::thread::yield_now();
     }
     let (lines, start) = (shared.lines.load(Ordering::Relaxed), sampler.clock.stamp());
-    let mut sorted: Vec<(f64, f64)> = (0..5)
-        .map(|_| {
-            let (p50, _, p90) = latency_of(sampler, ring);
-            (p50, p90)
-        })
-        .collect();
+    let (middle, _, p90) = latency_of(sampler, ring);
     let ns = sampler.clock.ns(sampler.clock.stamp().saturating_sub(start));
     let moved = (shared.lines.load(Ordering::Relaxed) - lines) as f64 * 64.0;
     shared.stop.store(true, Ordering::Relaxed);
@@ -101,8 +96,6 @@ fn row(
     for thread in threads {
         thread.join().map_err(|_| "a load thread panicked".to_owned())??;
     }
-    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (middle, p90) = sorted[sorted.len() / 2];
     let factor = if mix == "read_write" { 2.0 } else { 1.0 };
     Ok(Loaded { mix, threads: count, pause, mb_per_s: moved * factor / ns * 1000.0, ns: middle, p90 })
 }

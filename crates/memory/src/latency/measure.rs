@@ -13,7 +13,7 @@ use crate::sampler::Sampler;
 use super::bandwidth::{Bandwidth, bandwidths};
 use super::core_to_core::{PairLatency, matrix};
 use super::decomposition::{Decomposition, decompose};
-use super::footprint::{footprints, limits};
+use super::footprint::{Limits, footprints, limits};
 use super::levels::{CacheLevel, LatencyPoint, cache_levels};
 use super::loaded::{Loaded, loaded};
 use super::numa::{NodeLatency, matrix as numa_matrix};
@@ -69,24 +69,21 @@ pub struct Report {
 
 /// Steps of a chain per call.
 const STEPS: u64 = 1024;
+/// Batches of one point: at memory speed a batch is five chunks only.
+const BATCHES: u32 = 4;
 /// Most pairs of CPUs without and with `full`.
 const PAIRS: (usize, usize) = (28, 496);
 
 /// Median, 10th and 90th percentile of ns per load through `ring`.
 pub fn latency_of(sampler: &mut Sampler, ring: &mut Ring) -> (f64, f64, f64) {
     let request = Request { chain: Chain::LoadDistinct, stride: 1, pages: 0 };
-    let batch = sampler.batch(request, 0, STEPS as usize, || ring.walk(STEPS));
-    let mut ns: Vec<f64> = batch.chunk_ns.iter().map(|&ns| f64::from(ns)).collect();
+    let mut ns = Vec::new();
+    for round in 0..BATCHES {
+        let batch = sampler.batch(request, round, STEPS as usize, || ring.walk(STEPS));
+        ns.extend(batch.chunk_ns.iter().map(|&ns| f64::from(ns)));
+    }
     ns.sort_by(f64::total_cmp);
     (quantile(&ns, 0.5), quantile(&ns, 0.1), quantile(&ns, 0.9))
-}
-
-/// Walks once around where the ring fits a cache of `last_level` bytes; a larger one was just written and is as cold as
-/// it stays.
-pub fn warm(ring: &mut Ring, last_level: u64) {
-    if ring.bytes() as u64 <= last_level * 3 / 2 {
-        ring.walk(ring.lines() as u64);
-    }
 }
 
 /// Measures this machine from the CPU this thread is pinned to.
@@ -123,7 +120,7 @@ pub fn measure(options: &Options, signals: Option<&Signals>) -> Report {
     let me = harness::current_cpu();
     let others: Vec<usize> = options.cpus.iter().copied().filter(|&c| i32::try_from(c) != Ok(me)).collect();
     if !stopped() {
-        under_load(&mut sampler, &mut report, &others, limits.most, options.seed);
+        under_load(&mut sampler, &mut report, &others, &limits, options.seed);
     }
     let inside: Vec<u64> = claims.iter().map(|c| c.1 / 2).chain([limits.most / 2]).collect();
     for &bytes in inside.iter().filter(|&&b| b >= 8 << 10 && b <= limits.most) {
@@ -148,7 +145,7 @@ pub fn measure(options: &Options, signals: Option<&Signals>) -> Report {
         if options.cpus.len() < 2 {
             report.notes.push("core to core: only one CPU may be used".into());
         }
-        report.numa = numa_matrix(&mut sampler, &topology, &options.cpus, limits.most / 2, options.seed);
+        report.numa = numa_matrix(&mut sampler, &topology, &options.cpus, &limits, options.seed);
     }
     report.seconds = started.elapsed().as_secs_f64();
     report
@@ -174,7 +171,7 @@ fn latency_curves(
                     return;
                 }
             };
-            warm(&mut ring, last_level);
+            ring.settle(last_level);
             let (ns, p10, p90) = latency_of(sampler, &mut ring);
             report.latency.push(LatencyPoint {
                 bytes,
@@ -188,7 +185,8 @@ fn latency_curves(
     }
 }
 
-fn under_load(sampler: &mut Sampler, report: &mut Report, others: &[usize], most: u64, seed: u64) {
+fn under_load(sampler: &mut Sampler, report: &mut Report, others: &[usize], limits: &Limits, seed: u64) {
+    let (most, last_level) = (limits.most, limits.last_level);
     let mut ring = match Ring::new((most / 2) as usize, Pattern::Random, Pages::Base, seed) {
         Ok(ring) => ring,
         Err(reason) => {
@@ -196,6 +194,7 @@ fn under_load(sampler: &mut Sampler, report: &mut Report, others: &[usize], most
             return;
         }
     };
+    ring.settle(last_level);
     report.parallelism.push(parallelism(sampler, &ring));
     match loaded(sampler, &mut ring, others, most / 4) {
         Ok(rows) => report.loaded = rows,

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::backing::{Mapping, Protection, page_bytes};
 use crate::sampler::Sampler;
 
+use super::footprint::Limits;
 use super::measure::latency_of;
 use super::ring::{Pattern, Ring};
 
@@ -35,7 +36,7 @@ pub fn matrix(
     sampler: &mut Sampler,
     topology: &Topology,
     cpus: &[usize],
-    bytes: u64,
+    limits: &Limits,
     seed: u64,
 ) -> Vec<NodeLatency> {
     let mut cells = Vec::new();
@@ -54,7 +55,7 @@ pub fn matrix(
                 verified: None,
                 reason: None,
             };
-            let measured = harness::pin_to(&[cpu]).and_then(|()| measure(sampler, to.id, bytes, seed));
+            let measured = harness::pin_to(&[cpu]).and_then(|()| measure(sampler, to.id, limits, seed));
             match measured {
                 Ok((ns, verified)) => (cell.ns, cell.verified) = (Some(ns), Some(verified)),
                 Err(reason) => cell.reason = Some(reason),
@@ -66,8 +67,8 @@ pub fn matrix(
     cells
 }
 
-fn measure(sampler: &mut Sampler, node: usize, bytes: u64, seed: u64) -> Result<(f64, f64), String> {
-    let bytes = (bytes as usize).next_multiple_of(page_bytes());
+fn measure(sampler: &mut Sampler, node: usize, limits: &Limits, seed: u64) -> Result<(f64, f64), String> {
+    let bytes = (limits.most as usize / 2).next_multiple_of(page_bytes());
     let mapping = Mapping::anonymous(bytes, 1 << 21, Protection::Write).map_err(|e| e.to_string())?;
     let _ = mapping.advise(libc::MADV_NOHUGEPAGE);
     bind(&mapping, node)?;
@@ -77,6 +78,7 @@ fn measure(sampler: &mut Sampler, node: usize, bytes: u64, seed: u64) -> Result<
     if verified < 0.99 {
         return Err(format!("{:.0} % of the pages lie on node {node} (move_pages)", 100.0 * verified));
     }
+    ring.settle(limits.last_level);
     Ok((latency_of(sampler, &mut ring).1, verified))
 }
 

@@ -117,6 +117,16 @@ impl Ring {
         self.at = unsafe { pointer_chain(self.at, steps) };
     }
 
+    /// Walks until the caches hold what a dependent walk leaves in them: once around where the ring may fit a last-level
+    /// cache of `last_level` bytes; a larger one twice as many loads as it has pages. The ring was written many stores at
+    /// a time, so that its page table entries came round quickly and stayed near: on one machine the first thousand
+    /// loads of 128 MiB took 200 ns, those after thirty thousand 310 ns.
+    pub fn settle(&mut self, last_level: u64) {
+        let pages = self.bytes().div_ceil(page_bytes());
+        let fits = self.bytes() as u64 <= last_level * 3 / 2;
+        self.walk(if fits { self.lines } else { self.lines.min(2 * pages) } as u64);
+    }
+
     /// Where the walk stands; after as many steps as there are lines it is there again.
     pub fn position(&self) -> *const u8 {
         self.at

@@ -1,5 +1,7 @@
 //! The probe of the machine itself.
 
+use std::time::Duration;
+
 use harness::{Clock, Signals};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -15,6 +17,8 @@ use crate::sampler::Sampler;
 use crate::survey::Probe;
 
 use super::code::CodePages;
+use super::guard::Guard;
+use super::sentinel::{Ring, Sentinel};
 
 /// Accesses of one call of a loop: short rings are walked several times.
 const PER_CALL: usize = 1024;
@@ -22,12 +26,20 @@ const PER_CALL: usize = 1024;
 /// Slots of 4 KiB used in each huge page by the splinter test.
 const SPLINTER_SLOTS: usize = 16;
 
+/// How often, and how far apart, a page count is tried that the first level may hold while no neighbour is there.
+const LOOKS: usize = 30;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
+
 /// Measures this machine.
 pub struct Hardware<'s> {
     /// How points are sampled.
     pub sampler: Sampler,
     /// Most pages of a chain with lines of its own.
     pub own_lines: u32,
+    /// CPUs that are, or may be, hardware threads of the same core.
+    pub siblings: Vec<usize>,
+    guard: Option<Guard>,
+    sentinel: Option<Sentinel>,
     signals: Option<&'s Signals>,
     rng: Pcg64Mcg,
     pages: Option<Prepared>,
@@ -48,6 +60,9 @@ impl<'s> Hardware<'s> {
         Hardware {
             sampler: Sampler::new(clock),
             own_lines: lines as u32,
+            siblings: Vec::new(),
+            guard: None,
+            sentinel: None,
             signals,
             rng: Pcg64Mcg::seed_from_u64(seed),
             pages: None,
@@ -170,7 +185,45 @@ impl Probe for Hardware<'_> {
         Ok(())
     }
 
+    fn holds(&mut self, pages: u32, limit: f64) -> bool {
+        let Ok(ring) = Ring::new(pages, &mut self.rng) else { return false };
+        (0..LOOKS).any(|_| {
+            let before = self.sampler.cycle_ns();
+            let ns = ring.ns(&self.sampler.clock);
+            let quiet = ns / before.min(self.sampler.cycle_ns()) <= limit;
+            if !quiet {
+                std::thread::sleep(BETWEEN_LOOKS);
+            }
+            quiet
+        })
+    }
+
+    fn guard(&mut self, on: bool) {
+        self.guard = on.then(|| Guard::over(&self.siblings));
+    }
+
+    fn watch(&mut self, pages: u32) -> bool {
+        // Without separate mappings the probe goes on unwatched, or as it was.
+        let Ok(sentinel) = Sentinel::new(pages, &mut self.rng) else { return false };
+        self.sentinel = Some(sentinel);
+        true
+    }
+
     fn batch(&mut self, request: Request, round: u32) -> Result<Batch, String> {
+        let look = |probe: &Self| probe.sentinel.as_ref().map(|s| s.look(&probe.sampler.clock));
+        let before = look(self);
+        let mut batch = self.point(request, round)?;
+        batch.sentinel = before.zip(look(self)).map(|(before, after)| before.max(after).over(batch.cycle_ns));
+        Ok(batch)
+    }
+
+    fn interrupted(&self) -> bool {
+        self.signals.is_some_and(|signals| signals.interrupted().is_some())
+    }
+}
+
+impl Hardware<'_> {
+    fn point(&mut self, request: Request, round: u32) -> Result<Batch, String> {
         let pages = self.pages.take().ok_or("no mapping was prepared")?;
         let batch = match &pages {
             Prepared::Code(code) => {
@@ -214,9 +267,5 @@ impl Probe for Hardware<'_> {
         };
         self.pages = Some(pages);
         batch
-    }
-
-    fn interrupted(&self) -> bool {
-        self.signals.is_some_and(|signals| signals.interrupted().is_some())
     }
 }

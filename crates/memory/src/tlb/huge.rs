@@ -9,9 +9,6 @@ use crate::survey::{Probe, Survey};
 use super::hardware::huge_page_bytes;
 use super::report::Structure;
 
-/// Rounds of the points around a step.
-const ROUNDS: u32 = 9;
-
 /// Rows of the huge page sizes asked for; `small` are the rows of base pages.
 pub fn huge_rows<P: Probe>(
     survey: &mut Survey<P>,
@@ -70,7 +67,7 @@ fn transparent<P: Probe>(
         return row;
     }
     let claim = about(claims, Kind::Load, 1, size).map_or(64, |c| c.entries);
-    survey.single(Chain::Huge, (claim * 4).clamp(128, 512), ROUNDS);
+    survey.single(Chain::Huge, (claim * 4).clamp(128, 512), false);
     let found = levels(&Curve::of(&survey.recording, Chain::Huge, 1), 1);
     let cycle_ns =
         crate::recording::median(&survey.recording.batches.iter().map(|b| b.cycle_ns).collect::<Vec<_>>());

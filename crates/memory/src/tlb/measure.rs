@@ -6,15 +6,16 @@ use environment::{Root, Topology};
 use harness::{Clock, Signals};
 
 use crate::analyse::knee::Step;
-use crate::analyse::level::grid_plateaus;
+use crate::analyse::level::{DEPENDENT, grid_plateaus};
 use crate::analyse::{Confidence, Level, Organisation, levels, organisation};
 use crate::backing::{page_bytes, spare_mappings};
 use crate::claim::{Claim, Kind, claims, processor};
 use crate::curve::{Curve, alias_cost};
-use crate::recording::{Chain, Recording};
-use crate::survey::{MOST_PAGES, Probe, STEP_ROUNDS, Survey, capacity};
+use crate::recording::{Chain, Company, Recording};
+use crate::survey::{MOST_PAGES, Probe, Survey, capacity};
 
 use super::disturbance::disturbance;
+use super::guard::siblings;
 use super::hardware::Hardware;
 use super::huge::huge_rows;
 use super::report::{Chunks, Coalescing, Report, Structure, Walk};
@@ -40,14 +41,11 @@ pub struct Options {
 /// Threshold of the stride series, as a share of the step: a set in sixteen shows 7 %.
 const STRIDE_THRESHOLD: f64 = 0.15;
 
-/// Rounds of the points around a step of stores and jumps, and of freshly faulted pages.
-const ROUNDS: u32 = STEP_ROUNDS;
-const COALESCING_ROUNDS: u32 = 3;
 /// Pages of the longest jump chain.
 const MOST_CODE_PAGES: u32 = 1024;
 
 /// When further rounds of unsettled points end, and a pause between them that lets disturbances pass.
-const PATIENCE: Duration = Duration::from_secs(9);
+const PATIENCE: Duration = Duration::from_millis(9500);
 const FULL_PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(40);
 
@@ -73,15 +71,21 @@ pub fn measure(options: &Options, signals: Option<&Signals>) -> Report {
     let disturbed = disturbance(&hardware.sampler);
     let claims = claims();
     let own_lines = hardware.own_lines;
+    let cpu = harness::current_cpu();
+    let hypervisor = hypervisor(&root);
+    let beside = usize::try_from(cpu)
+        .map(|cpu| siblings(&topology, &options.cpus, cpu, hypervisor.is_some()))
+        .unwrap_or_default();
+    hardware.siblings = beside;
     let mut survey = Survey::new(&mut hardware, page_bytes() as u64, own_lines, options.seed);
     let most_pages = if options.full { MOST_PAGES * 4 } else { MOST_PAGES };
     survey.loads(most_pages);
     survey.again();
-    survey.single(Chain::Store, own_lines, ROUNDS);
+    survey.single(Chain::Store, own_lines, true);
     survey.again();
     // As far as separate mappings are allowed: the first step lies far below.
     let code_pages = u32::try_from(spare_mappings()).unwrap_or(u32::MAX).min(MOST_CODE_PAGES);
-    survey.single(Chain::Instruction, code_pages, ROUNDS);
+    survey.single(Chain::Instruction, code_pages, true);
     survey.again();
     strides(&mut survey, options.full);
     survey.again();
@@ -108,7 +112,6 @@ pub fn measure(options: &Options, signals: Option<&Signals>) -> Report {
     report.structures.extend(huge_rows(&mut survey, &huge_sizes, &report.structures, &claims));
     report.chunks = Chunks { own_lines, batches: std::mem::take(&mut survey.recording.batches) };
     drop(survey);
-    let cpu = harness::current_cpu();
     if options.full && !hardware.interrupted() {
         let others: Vec<usize> =
             options.cpus.iter().copied().filter(|&other| i32::try_from(other) != Ok(cpu)).collect();
@@ -130,7 +133,7 @@ pub fn measure(options: &Options, signals: Option<&Signals>) -> Report {
         ));
     }
     report.cpu = usize::try_from(cpu).ok();
-    report.hypervisor = hypervisor(&root);
+    report.hypervisor = hypervisor;
     report.thp = root.chosen("/sys/kernel/mm/transparent_hugepage/enabled").ok();
     report.disturbance_per_ms = disturbed.map(|d| d.0);
     report.disturbance_ns = disturbed.map(|d| d.1);
@@ -163,7 +166,7 @@ fn coalescing<P: Probe>(survey: &mut Survey<P>) -> Option<Coalescing> {
     let curve = Curve::loads(&survey.recording, 1);
     let shared = levels(&curve, 1).first().and_then(|l| l.entries)?;
     let most = survey.recording.own_lines.min(shared * 5);
-    survey.single(Chain::LoadDistinct, most, COALESCING_ROUNDS);
+    survey.single(Chain::LoadDistinct, most, false);
     let own =
         levels(&Curve::of(&survey.recording, Chain::LoadDistinct, 1), 1).first().and_then(|l| l.entries);
     let coalesces = own.map(|own| f64::from(own) > 1.5 * f64::from(shared));
@@ -239,12 +242,29 @@ pub fn analyse(recording: &Recording, claims: &[Claim]) -> Report {
         coalescing: None,
         shootdown: Vec::new(),
         context_switch: None,
-        notes: Vec::new(),
+        notes: neighbour(recording).into_iter().collect(),
         seconds: 0.0,
         curve: curve.points,
         chunks: Chunks::default(),
     }
 }
+
+/// What share of the batches had another hardware thread of the core beside them, when that is worth a line.
+fn neighbour(recording: &Recording) -> Option<String> {
+    let company = recording.company();
+    let told: Vec<Company> = recording.batches.iter().filter_map(company).collect();
+    let beside = told.iter().filter(|&&c| c != Company::Alone).count() as f64 / told.len().max(1) as f64;
+    (beside > WORTH_A_LINE).then(|| {
+        format!(
+            "another hardware thread of this core took entries beside {:.0} % of the batches; where a point has others, \
+             these do not count",
+            100.0 * beside
+        )
+    })
+}
+
+/// A smaller share of disturbed batches is usual on any machine.
+const WORTH_A_LINE: f64 = 0.1;
 
 /// The ways of a level can't be counted where the level before holds as many pages as one set does: a chain over them
 /// never gets past it.
@@ -258,9 +278,14 @@ fn seen(organisation: Organisation, before: Option<u32>) -> Result<Organisation,
     }
 }
 
-/// A first-level miss of less than two cycles is no miss of a dependent chain.
+/// Whether a miss costs what it does in a chain of dependent accesses.
 fn dependent_enough(level: &Level) -> bool {
-    level.penalty_cycles.is_some_and(|p| p >= 2.0)
+    level.penalty_cycles.is_some_and(|p| p >= DEPENDENT)
+}
+
+/// The groups of rounds put the level at the same place, whatever its shape.
+fn agreed(level: &Level) -> bool {
+    level.interval.is_some_and(|(least, most)| f64::from(most - least) <= 0.05 * f64::from(most))
 }
 
 fn series(recording: &Recording, step: &Step, entries: u32) -> Vec<(u32, f64)> {
@@ -307,7 +332,7 @@ fn instruction_row(recording: &Recording, cycle_ns: f64, claims: &[Claim]) -> St
                  predictor or cache, not pages"
             );
             row = Structure::unresolved(Kind::Instruction, 1, page, reason, claims);
-        } else if row.confidence == Confidence::Low && !dependent_enough(&found[0]) {
+        } else if row.confidence == Confidence::Low && !dependent_enough(&found[0]) && !agreed(&found[0]) {
             let reason = format!(
                 "disturbed: the step of {penalty:.1} cycles is small and the rounds do not agree where it is"
             );

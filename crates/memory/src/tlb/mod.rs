@@ -2,10 +2,12 @@
 
 mod code;
 mod disturbance;
+mod guard;
 mod hardware;
 mod huge;
 mod measure;
 mod report;
+mod sentinel;
 mod shootdown;
 mod switch;
 mod walk;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use memory::recording::{Batch, Chain, Request};
+use memory::recording::{Batch, Chain, Look, Request};
 use memory::survey::Probe;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -49,6 +49,10 @@ impl Shape {
     }
     pub const fn halves(self) -> Shape {
         Shape { halves: true, ..self }
+    }
+    /// What another thread leaves of it.
+    fn beside_a_neighbour(self) -> Shape {
+        Shape { ways: (self.ways * 2 / 3).max(1), ..self }
     }
     pub fn entries(&self) -> usize {
         self.sets * self.ways * if self.halves { 2 } else { 1 }
@@ -154,6 +158,10 @@ pub struct Simulated<'m> {
     noise: &'m [Vec<f64>],
     /// Excess of a chunk over the quiet value is multiplied by this.
     pub noise_factor: f64,
+    /// Share of the time in which another hardware thread of the core holds a third of the ways.
+    pub neighbour: f64,
+    loud: bool,
+    watched: Option<u32>,
     /// Mean cycles by request and mapping; the simulation is the same for every repetition.
     means: &'m mut HashMap<(Request, u32), f64>,
     rng: Pcg64Mcg,
@@ -166,12 +174,21 @@ impl<'m> Simulated<'m> {
         means: &'m mut HashMap<(Request, u32), f64>,
         seed: u64,
     ) -> Self {
-        Simulated { machine, noise, noise_factor: 1.0, means, rng: Pcg64Mcg::seed_from_u64(seed) }
+        Simulated {
+            machine,
+            noise,
+            noise_factor: 1.0,
+            neighbour: 0.0,
+            loud: false,
+            watched: None,
+            means,
+            rng: Pcg64Mcg::seed_from_u64(seed),
+        }
     }
 
     /// Cycles per access of a random cyclic walk over the pages, from the third pass on: four passes, since a table
     /// filled in turn swings from one to the next; one where all pages miss anyway.
-    fn simulate(&self, request: Request, round: u32) -> f64 {
+    fn simulate(&self, request: Request, round: u32, loud: bool) -> f64 {
         let seed = u64::from(round) << 40
             | u64::from(request.pages) << 8
             | u64::from(request.stride.trailing_zeros());
@@ -180,8 +197,9 @@ impl<'m> Simulated<'m> {
         let lists = rng.random_range(0..1u64 << 30) + (1 << 40);
         let mut order: Vec<u64> = (0..u64::from(request.pages)).collect();
         order.shuffle(&mut rng);
-        let mut first = Table::new(self.machine.first, seed + 1);
-        let mut second = Table::new(self.machine.second, seed + 2);
+        let left = |shape: Shape| if loud { shape.beside_a_neighbour() } else { shape };
+        let mut first = Table::new(left(self.machine.first), seed + 1);
+        let mut second = Table::new(left(self.machine.second), seed + 2);
         let [hit, miss, walk, entries_step] = self.machine.cycles;
         let aliased = request.chain == Chain::LoadAliased;
         // Page table entries, lists and data lines share an L1 data cache of 512 lines.
@@ -211,21 +229,56 @@ impl<'m> Simulated<'m> {
     }
 }
 
+impl Simulated<'_> {
+    /// A stretch with or without the neighbour is some twenty batches.
+    fn come_and_go(&mut self) {
+        if self.rng.random_bool(0.05) {
+            self.loud = self.rng.random_bool(self.neighbour);
+        }
+    }
+
+    /// [`Self::simulate`], each case once.
+    fn mean(&mut self, request: Request, round: u32, loud: bool) -> f64 {
+        let key = (request, round % 3 + if loud { 3 } else { 0 });
+        if let Some(&mean) = self.means.get(&key) {
+            return mean;
+        }
+        let mean = self.simulate(request, round % 3, loud);
+        self.means.insert(key, mean);
+        mean
+    }
+}
+
 impl Probe for Simulated<'_> {
+    fn holds(&mut self, pages: u32, limit: f64) -> bool {
+        let request = Request { chain: Chain::Load, stride: 1, pages };
+        self.neighbour > 0.0
+            && (0..30).any(|_| {
+                self.come_and_go();
+                self.mean(request, 0, self.loud) <= limit
+            })
+    }
+
+    fn watch(&mut self, pages: u32) -> bool {
+        if self.neighbour > 0.0 {
+            self.watched = Some(pages);
+        }
+        self.watched.is_some()
+    }
+
     fn prepare(&mut self, _chain: Chain, _stride: u32, _most: u32) -> Result<(), String> {
         Ok(())
     }
 
     fn batch(&mut self, request: Request, round: u32) -> Result<Batch, String> {
-        let mapping = round % 3;
-        let mean = match self.means.get(&(request, mapping)) {
-            Some(&mean) => mean,
-            None => {
-                let mean = self.simulate(request, mapping);
-                self.means.insert((request, mapping), mean);
-                mean
-            }
-        };
+        self.come_and_go();
+        let mean = self.mean(request, round, self.loud);
+        let sentinel = self.watched.map(|pages| {
+            let request = Request { chain: Chain::Load, stride: 1, pages };
+            let part = Request { pages: pages * 3 / 4, ..request };
+            let mut cycles = |request| self.mean(request, 0, self.loud) as f32;
+            Look { pages, cycles: cycles(request), part_cycles: cycles(part) }
+        });
         let noise = &self.noise[self.rng.random_range(0..self.noise.len())];
         let factor = self.noise_factor;
         // Large factors stand for a machine so busy that whole batches are slow.
@@ -234,6 +287,6 @@ impl Probe for Simulated<'_> {
             .iter()
             .map(|r| (mean * shift * (1.0 + (r - 1.0) * factor).max(0.5) * 0.25) as f32)
             .collect();
-        Ok(Batch { request, round, accesses: 1024, cycle_ns: 0.25, switches: 0, chunk_ns })
+        Ok(Batch { request, round, accesses: 1024, cycle_ns: 0.25, switches: 0, sentinel, chunk_ns })
     }
 }
