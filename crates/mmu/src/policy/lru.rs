@@ -3,7 +3,7 @@
 //! A touch is one store that depends on nothing but the slot. That makes hits, which are many, cheap at the expense of
 //! victims, which are few.
 
-use super::marks::{Marks, Rule};
+use super::marks::{Marks, Rule, room};
 use super::offsets;
 
 /// Ways up to which the search is worth it.
@@ -12,7 +12,7 @@ pub(super) const WIDEST: u32 = 256;
 /// Times start at 0, so that untouched ways are given up in the order 0, 1, 2, …
 pub struct Lru {
     first: Vec<u32>,
-    /// By slot; one more that stands for pinned entries, whose touches mean nothing.
+    /// By slot, and those that stand for pinned entries, whose touches mean nothing.
     touched: Vec<u64>,
     now: u64,
     rules: Vec<Rule>,
@@ -21,9 +21,9 @@ pub struct Lru {
 impl Lru {
     pub(super) fn new(ways: &[u32]) -> Self {
         let first = offsets(ways);
-        let slots = first[ways.len()];
-        let rules = (0..=slots).map(|word| Rule { word, keep: 0, put: 0, stamp: u64::MAX }).collect();
-        Lru { touched: vec![0; slots as usize + 1], first, now: 0, rules }
+        let room = room(first[ways.len()]);
+        let rules = (0..room).map(|word| Rule { word, keep: 0, put: 0, stamp: u64::MAX }).collect();
+        Lru { touched: vec![0; room as usize], first, now: 0, rules }
     }
 
     /// For whoever hits many in a row.

@@ -21,11 +21,26 @@ impl Rule {
     pub const NONE: Rule = Rule { word: 0, keep: u64::MAX, put: 0, stamp: 0 };
 }
 
+/// How long a list by slot is: a power of two, so that any place, masked, is an index, with a few places to spare at the
+/// end, where those of pinned entries, which are close to the largest number, then lead.
+pub fn room(slots: u32) -> u32 {
+    (slots + SPARE).next_power_of_two()
+}
+
+const SPARE: u32 = 4;
+
+/// Rules of all slots, and of what is spare.
+pub(super) fn rules(slots: impl Iterator<Item = Rule>) -> Vec<Rule> {
+    let mut rules: Vec<_> = slots.collect();
+    rules.resize(room(rules.len() as u32) as usize, Rule::NONE);
+    rules
+}
+
 /// The words that hits write to.
 pub struct Marks<'a> {
-    /// By slot; one more at the end, for pinned entries, whose touches mean nothing.
+    /// By slot, and for pinned entries, whose touches mean nothing. As many as [`room`] says.
     pub rules: &'a [Rule],
-    /// Never empty.
+    /// Never empty; where times are kept, as many as rules.
     pub words: &'a mut [u64],
     /// The time of the last touch, where times are kept.
     pub now: Option<&'a mut u64>,

@@ -19,7 +19,7 @@ use fifo::Fifo;
 use lfu::Lfu;
 use lru::Lru;
 use lru_list::LruList;
-pub use marks::{Marks, Rule, Touches};
+pub use marks::{Marks, Rule, Touches, room};
 use nru::Nru;
 use opt::Opt;
 use random::Random;

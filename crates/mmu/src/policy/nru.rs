@@ -1,6 +1,6 @@
 //! Not recently used.
 
-use super::marks::{Marks, Rule};
+use super::marks::{Marks, Rule, rules};
 use super::offsets;
 
 /// A referenced bit per way, set on hit and fill, and a hand per set. Victim: the first way at or after the
@@ -8,7 +8,7 @@ use super::offsets;
 /// behind the victim.
 pub struct Nru {
     first: Vec<u32>,
-    /// A word per slot, 0 or 1, and one more that stands for pinned entries.
+    /// A word per slot, 0 or 1.
     referenced: Vec<u64>,
     hand: Vec<u32>,
     rules: Vec<Rule>,
@@ -18,8 +18,8 @@ impl Nru {
     pub(super) fn new(ways: &[u32]) -> Self {
         let first = offsets(ways);
         let slots = first[ways.len()];
-        let rules = (0..slots).map(|word| Rule { word, put: 1, ..Rule::NONE }).chain([Rule::NONE]).collect();
-        Nru { referenced: vec![0; slots as usize + 1], hand: vec![0; ways.len()], first, rules }
+        let rules = rules((0..slots).map(|word| Rule { word, put: 1, ..Rule::NONE }));
+        Nru { referenced: vec![0; (slots as usize).max(1)], hand: vec![0; ways.len()], first, rules }
     }
 
     /// For whoever hits many in a row.

@@ -1,6 +1,6 @@
 //! Tree pseudo-LRU.
 
-use super::marks::{Marks, Rule};
+use super::marks::{Marks, Rule, rules};
 use super::offsets;
 
 /// A binary tree of bits over the ways of a set. A touch makes every node on its path point to the other
@@ -47,7 +47,7 @@ impl TreePlru {
         };
         let rules = if width == 1 {
             let slots = (0..ways.len()).flat_map(|set| (0..ways[set]).map(move |way| rule(set, way)));
-            slots.chain([Rule::NONE]).collect()
+            rules(slots)
         } else {
             Vec::new()
         };

@@ -40,6 +40,7 @@ const NEVER: u32 = u32::MAX;
 const FLUSHED: u32 = u32::MAX - 1;
 const EVICTED: u32 = u32::MAX - 2;
 /// Above every slot number, below the three words for absence.
+/// Its low bits lead a scan to a spare place; see [`crate::policy::room`].
 const PINNED: u32 = u32::MAX - 3;
 const EMPTY: PageId = u32::MAX;
 /// Where a page goes in a TLB of one set does not depend on the page.

@@ -130,8 +130,8 @@ impl<'a> Stamp<'a> {
 impl Touch for Stamp<'_> {
     #[inline(always)]
     fn touch(&mut self, _: usize, place: u32, time: u64) -> bool {
-        let last = self.words.len().wrapping_sub(1);
-        if let Some(word) = self.words.get_mut((place as usize).min(last)) {
+        let mask = self.words.len().wrapping_sub(1);
+        if let Some(word) = self.words.get_mut(place as usize & mask) {
             *word = time;
         }
         true
@@ -162,8 +162,8 @@ impl<'a> Mark<'a> {
 impl Touch for Mark<'_> {
     #[inline(always)]
     fn touch(&mut self, _: usize, place: u32, time: u64) -> bool {
-        let last = self.0.rules.len().wrapping_sub(1);
-        if let Some(rule) = self.0.rules.get((place as usize).min(last))
+        let mask = self.0.rules.len().wrapping_sub(1);
+        if let Some(rule) = self.0.rules.get(place as usize & mask)
             && let Some(word) = self.0.words.get_mut(rule.word as usize)
         {
             *word = *word & rule.keep | rule.put | time & rule.stamp;
