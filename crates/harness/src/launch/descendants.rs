@@ -1,9 +1,9 @@
 //! What a command left behind: processes that outlived it and were handed to us, the reaper of our descendants.
 
 use std::collections::{HashMap, HashSet};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -13,9 +13,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Kills and reaps every descendant of this process except `keep` and `launcher`, until none is left. Returns how many
 /// there were.
-pub(super) fn end_all(keep: &[i32], launcher: i32) -> usize {
+pub(super) fn end_all(known: Option<&Children>, keep: &[i32], launcher: i32) -> usize {
     let is_spared = |pid: i32| pid == launcher || keep.contains(&pid);
-    let left = || -> Vec<i32> { children().into_iter().filter(|pid| !is_spared(*pid)).collect() };
+    let left = || -> Vec<i32> { children(known).into_iter().filter(|pid| !is_spared(*pid)).collect() };
     if left().is_empty() {
         return 0;
     }
@@ -88,26 +88,50 @@ fn descendants(is_spared: &dyn Fn(i32) -> bool) -> Vec<i32> {
     found.split_off(1)
 }
 
-/// Our children. The list the kernel keeps (`CONFIG_PROC_CHILDREN`), or else a search through all processes.
-fn children() -> Vec<i32> {
-    by_thread().or_else(|_| search()).unwrap_or_default()
+/// The kernel's list of our children, held open since it is read after every run.
+pub(super) struct Children {
+    /// Directory with an entry for each of our threads.
+    threads: File,
+    /// Children of the thread that opened it.
+    own: File,
+}
+
+impl Children {
+    /// Opens it; `None` where the kernel keeps no such list (`CONFIG_PROC_CHILDREN`).
+    pub(super) fn open() -> Option<Self> {
+        let open = |path| File::open(path).ok();
+        Some(Children { threads: open("/proc/self/task")?, own: open("/proc/thread-self/children")? })
+    }
+
+    /// Children of all our threads, as long as there is only one.
+    fn of_single_thread(&self) -> Option<Vec<i32>> {
+        // The directory has a link for each thread and two more.
+        if self.threads.metadata().ok()?.nlink() != 3 {
+            return None;
+        }
+        let mut list = [0; 256];
+        let length = self.own.read_at(&mut list, 0).ok()?;
+        // A list that does not fit is read elsewhere.
+        (length < list.len()).then(|| pids(&String::from_utf8_lossy(&list[..length])))
+    }
+}
+
+/// Our children, by the list the kernel keeps or else by a search through all processes.
+fn children(known: Option<&Children>) -> Vec<i32> {
+    let quick = known.and_then(Children::of_single_thread);
+    quick.unwrap_or_else(|| by_thread().or_else(|_| search()).unwrap_or_default())
 }
 
 fn by_thread() -> io::Result<Vec<i32>> {
-    // The directory has a link for each thread and two more: with a single thread, as usual, it need not be read.
-    if std::fs::metadata("/proc/self/task")?.nlink() == 3 {
-        return listed(Path::new("/proc/thread-self/children"));
-    }
     let mut children = Vec::new();
     for thread in std::fs::read_dir("/proc/self/task")? {
-        children.extend(listed(&thread?.path().join("children"))?);
+        children.extend(pids(&std::fs::read_to_string(thread?.path().join("children"))?));
     }
     Ok(children)
 }
 
-fn listed(path: &Path) -> io::Result<Vec<i32>> {
-    let list = std::fs::read_to_string(path)?;
-    Ok(list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect())
+fn pids(list: &str) -> Vec<i32> {
+    list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
 fn search() -> io::Result<Vec<i32>> {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 
+use super::descendants::Children;
 use super::script::Memory;
 use super::{descendants, read_some};
 use crate::{Clock, Interrupt, Signals};
@@ -93,13 +94,19 @@ pub struct Held {
     pid: i32,
     group: i32,
     memory: Rc<Memory>,
+    children: Option<Rc<Children>>,
     stdout: Option<OwnedFd>,
     stderr: Option<OwnedFd>,
 }
 
 impl Held {
     pub(super) fn new(launcher: i32, pid: i32, group: i32, memory: Rc<Memory>) -> Self {
-        Held { launcher, pid, group, memory, stdout: None, stderr: None }
+        Held { launcher, pid, group, memory, children: None, stdout: None, stderr: None }
+    }
+
+    pub(super) fn with_children(mut self, children: Option<Rc<Children>>) -> Self {
+        self.children = children;
+        self
     }
 
     pub(super) fn with_pipes(mut self, stdout: Option<OwnedFd>, stderr: Option<OwnedFd>) -> Self {
@@ -144,7 +151,7 @@ impl Held {
         };
         let usage = self.stop_and_reap()?;
         self.pid = 0;
-        let left_behind = descendants::end_all(watch.keep, self.launcher);
+        let left_behind = descendants::end_all(self.children.as_deref(), watch.keep, self.launcher);
         self.drain(output, &mut complaint);
         let end = match self.memory.not_executed() {
             Some(refused) if end == RunEnd::Exited(127) => RunEnd::NotExecuted(refused),

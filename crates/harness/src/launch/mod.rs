@@ -14,10 +14,12 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 pub use held::{Finished, Held, RunEnd, Usage, Watch};
 pub use streams::Redirection;
 
+use descendants::Children;
 use resident::Resident;
 use script::Words;
 use streams::Ends;
@@ -46,6 +48,7 @@ pub struct Order<'a> {
 pub struct Launcher {
     scratch: PathBuf,
     null: File,
+    children: Option<Rc<Children>>,
     resident: Option<Resident>,
 }
 
@@ -53,7 +56,9 @@ impl Launcher {
     /// Starts the launcher. Its files lie in memory, or in `scratch` where those can't be executed.
     pub fn new(scratch: &Path) -> io::Result<Self> {
         let null = File::options().read(true).write(true).open("/dev/null")?;
-        Ok(Launcher { scratch: scratch.to_owned(), null, resident: Some(Resident::start(scratch)?) })
+        let resident = Some(Resident::start(scratch)?);
+        let children = Children::open().map(Rc::new);
+        Ok(Launcher { scratch: scratch.to_owned(), null, children, resident })
     }
 
     /// Process id of the launcher, while it runs.
@@ -90,7 +95,8 @@ impl Launcher {
             group: if order.own_group { 0 } else { unsafe { libc::getpgrp() } },
         };
         let streams = [&input, &output, &error].map(|end| end.as_fd());
-        let held = resident.hold(&words, streams)?.with_pipes(stdout, stderr);
+        let held =
+            resident.hold(&words, streams)?.with_pipes(stdout, stderr).with_children(self.children.clone());
         self.resident = Some(resident).filter(Resident::is_fresh);
         Ok(held)
     }
