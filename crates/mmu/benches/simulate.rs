@@ -11,6 +11,7 @@ use std::fs::File;
 use std::hint::black_box;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
@@ -88,7 +89,13 @@ fn sort(tool: &[&str], folder: &Path) -> Command {
     command
 }
 
-fn stream() -> Vec<Event> {
+/// The stream, made once.
+fn stream() -> &'static [Event] {
+    static STREAM: OnceLock<Vec<Event>> = OnceLock::new();
+    STREAM.get_or_init(trace)
+}
+
+fn trace() -> Vec<Event> {
     if let Ok(path) = std::env::var("MMU_BENCH_TRACE") {
         return read(mmu::reader::open(&path, None).unwrap().as_mut());
     }
@@ -199,16 +206,16 @@ const SPLIT: &str = r#"{"tlbs":[{"name":"i","serves":"I","entries":64,"ways":8,"
 
 fn simulators(c: &mut Criterion<CpuTime>) {
     let events = stream();
-    assert_eq!(plain_fifo(64, &events), simulate(&[machine(64, "fifo")], &events));
-    assert_eq!(plain_lru(64, &events), simulate(&[machine(64, "lru")], &events));
+    assert_eq!(plain_fifo(64, events), simulate(&[machine(64, "fifo")], events));
+    assert_eq!(plain_lru(64, events), simulate(&[machine(64, "lru")], events));
     let mut group = c.benchmark_group("references");
     group.throughput(Throughput::Elements(events.iter().map(Event::references).sum()));
-    group.bench_function("plain hash map, fifo 64", |b| b.iter(|| plain_fifo(64, black_box(&events))));
-    group.bench_function("plain hash map, lru 64", |b| b.iter(|| plain_lru(64, black_box(&events))));
+    group.bench_function("plain hash map, fifo 64", |b| b.iter(|| plain_fifo(64, black_box(events))));
+    group.bench_function("plain hash map, lru 64", |b| b.iter(|| plain_lru(64, black_box(events))));
     for policy in ["fifo", "lru", "random", "tree-plru", "nru", "bit-plru"] {
         let one = [machine(64, policy)];
         group.bench_function(format!("one configuration, {policy} 64"), |b| {
-            b.iter(|| simulate(&one, black_box(&events)));
+            b.iter(|| simulate(&one, black_box(events)));
         });
     }
     // As `tlbench sim` does it, which looks for conflicts, with a first level of real machines and a second one.
@@ -220,11 +227,11 @@ fn simulators(c: &mut Criterion<CpuTime>) {
         let one = [Machine::from_json(tlbs, "bench").unwrap()];
         group.bench_function(format!("conflicts, {name}"), |b| {
             let options = Options { conflicts: true, ..Options::default() };
-            b.iter(|| simulate_with(options.clone(), &one, black_box(&events)));
+            b.iter(|| simulate_with(options.clone(), &one, black_box(events)));
         });
     }
     let twenty: Vec<_> = (1..=10).flat_map(|i| [machine(i * 16, "fifo"), machine(i * 16, "lru")]).collect();
-    group.bench_function("20 configurations together", |b| b.iter(|| simulate(&twenty, black_box(&events))));
+    group.bench_function("20 configurations together", |b| b.iter(|| simulate(&twenty, black_box(events))));
     group.bench_function("lru curve, all sizes", |b| {
         b.iter(|| {
             let mut curve = LruCurve::new(&twenty[0], References::All, &Options::default());
@@ -239,7 +246,7 @@ fn simulators(c: &mut Criterion<CpuTime>) {
 
 fn readers(c: &mut Criterion<CpuTime>) {
     let mut text = Vec::new();
-    let events: Vec<_> = stream().into_iter().filter(|e| e.references() > 0).take(2_000_000).collect();
+    let events: Vec<_> = stream().iter().copied().filter(|e| e.references() > 0).take(2_000_000).collect();
     for event in &events {
         let head = ["I ", " L", " S", " M"][event.kind as usize];
         text.extend_from_slice(format!("{head} {:08x},{}\n", event.addr, event.size).as_bytes());
@@ -305,9 +312,51 @@ fn cachegrind(c: &mut Criterion<CpuTime>) {
     group.finish();
 }
 
+/// Rounds of [`ratios`].
+const ROUNDS: usize = 9;
+
+/// How many times the rate of others ours is, each measured right after the other, as neighbours on a shared machine come
+/// and go between the groups above: the median over rounds, and the smallest and the largest.
+fn ratios(_: &mut Criterion<CpuTime>) {
+    let events = stream();
+    let count = events.iter().map(Event::references).sum::<u64>() as f64;
+    let rate = |job: &dyn Fn() -> u64| {
+        let start = CpuTime.start();
+        black_box(job());
+        count / CpuTime.end(start).as_secs_f64()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let tool = ["--tool=cachegrind", "--cache-sim=yes", "--cachegrind-out-file=/dev/null"];
+    let cachegrind = || {
+        let before = children();
+        let output = sort(&tool, folder.path()).output().ok()?;
+        let spent = (children() - before).as_secs_f64();
+        Some(references(&String::from_utf8_lossy(&output.stderr)) as f64 / spent)
+    };
+    let ours = ["fifo", "lru"].map(|policy| [machine(64, policy)]);
+    let mut rounds: [Vec<f64>; 4] = Default::default();
+    for _ in 0..ROUNDS {
+        let peers = [rate(&|| plain_fifo(64, events)), rate(&|| plain_lru(64, events))];
+        let [fifo, lru] = ours.each_ref().map(|one| rate(&|| simulate(one, events)));
+        rounds[0].push(fifo / peers[0]);
+        rounds[1].push(lru / peers[1]);
+        if let Some(peer) = cachegrind() {
+            rounds[2].push(fifo / peer);
+            rounds[3].push(lru / peer);
+        }
+    }
+    let names = ["fifo to plain", "lru to plain", "fifo to cachegrind", "lru to cachegrind"];
+    for (name, mut all) in names.into_iter().zip(rounds) {
+        all.sort_by(f64::total_cmp);
+        if let (Some(least), Some(median), Some(most)) = (all.first(), all.get(all.len() / 2), all.last()) {
+            println!("ratio, {name}: {median:.1} ({least:.1} to {most:.1})");
+        }
+    }
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default().with_measurement(CpuTime).sample_size(10).measurement_time(Duration::from_secs(3));
-    targets = simulators, cachegrind, readers
+    targets = simulators, cachegrind, readers, ratios
 }
 criterion_main!(benches);
