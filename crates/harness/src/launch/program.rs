@@ -8,7 +8,9 @@
 //! ([`super::script`]): a system call each, and where to go on by the sign of what it returned. A returned 0 is not noted:
 //! `clone` without a copy of the memory returns in two processes, of which the parent's result is the one to keep.
 
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use super::script::{AT, LENGTH};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::tiny_elf::image;
 
 #[cfg(target_arch = "x86_64")]
