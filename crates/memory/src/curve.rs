@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::recording::{Chain, Company, Recording, median, quantile};
+use crate::recording::{Chain, Recording, median, quantile};
 
 /// One point of a curve, cycles per access.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -17,8 +17,7 @@ pub struct Point {
     pub p50: f64,
     /// 90th percentile of all chunks: how disturbed it was.
     pub p90: f64,
-    /// Each round's 10th percentile: of the rounds without a neighbour on the core, or with one that only spun, where
-    /// there are two or more.
+    /// Each round's 10th percentile: of the rounds without a neighbour on the core, where there are two or more.
     #[serde(skip)]
     pub rounds: Vec<f64>,
     /// Rounds with a sentinel beside them, and those of them without a neighbour.
@@ -38,8 +37,8 @@ fn of_rounds(rounds: &[f64]) -> f64 {
 /// What the batches of one point say.
 #[derive(Default)]
 struct Rounds {
-    /// Each round's 10th percentile, and what the sentinel said.
-    values: Vec<(f64, Option<Company>)>,
+    /// Each round's 10th percentile, and whether the sentinel was quiet.
+    values: Vec<(f64, Option<bool>)>,
     /// Cycles per access of all chunks.
     chunks: Vec<f64>,
 }
@@ -47,17 +46,10 @@ struct Rounds {
 impl Rounds {
     fn point(mut self, pages: u32) -> Point {
         self.chunks.sort_by(f64::total_cmp);
-        let among = |kept: &[Company]| -> Vec<f64> {
-            let of = |v: &&(f64, Option<Company>)| v.1.is_some_and(|c| kept.contains(&c));
-            self.values.iter().filter(of).map(|v| v.0).collect()
-        };
-        let alone = among(&[Company::Alone]);
-        let quiet = alone.len();
+        let quiet = self.values.iter().filter(|v| v.1 == Some(true)).count();
         // Two are asked for: a single one may be a misread clock.
-        let rounds = [alone, among(&[Company::Alone, Company::Spinning])]
-            .into_iter()
-            .find(|rounds| rounds.len() >= 2)
-            .unwrap_or_else(|| self.values.iter().map(|v| v.0).collect());
+        let kept = |v: &&(f64, Option<bool>)| quiet < 2 || v.1 == Some(true);
+        let rounds: Vec<f64> = self.values.iter().filter(kept).map(|v| v.0).collect();
         Point {
             pages,
             p10: of_rounds(&rounds),
@@ -80,13 +72,13 @@ pub struct Curve {
 impl Curve {
     /// The curve of one chain and stride.
     pub fn of(recording: &Recording, chain: Chain, stride: u32) -> Curve {
-        let company = recording.company();
+        let quiet = recording.quiet();
         let mut by_pages: BTreeMap<u32, Rounds> = BTreeMap::new();
         for batch in &recording.batches {
             if batch.request.chain == chain && batch.request.stride == stride && !batch.chunk_ns.is_empty() {
                 let cycles = batch.sorted_cycles();
                 let rounds = by_pages.entry(batch.request.pages).or_default();
-                rounds.values.push((quantile(&cycles, 0.1), company(batch)));
+                rounds.values.push((quantile(&cycles, 0.1), quiet(batch)));
                 rounds.chunks.extend(cycles);
             }
         }

@@ -39,41 +39,14 @@ pub struct Request {
     pub pages: u32,
 }
 
-/// Chains that the first level just holds, run right before and after a batch. Dearer than a hit, they tell that another
+/// A chain that the first level just holds, run right before and after a batch. Dearer than a hit, it tells that another
 /// hardware thread of the core took entries meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Look {
-    /// Pages of the longer chain.
+    /// Pages of the chain.
     pub pages: u32,
-    /// Its cycles per access, the dearer of before and after.
+    /// Cycles per access, the dearer of both.
     pub cycles: f32,
-    /// The same of a chain over three quarters of the pages.
-    pub part_cycles: f32,
-}
-
-impl Look {
-    /// The dearer of two.
-    pub fn max(self, other: Look) -> Look {
-        let part_cycles = self.part_cycles.max(other.part_cycles);
-        Look { cycles: self.cycles.max(other.cycles), part_cycles, ..self }
-    }
-
-    /// With both times divided.
-    pub fn over(self, by: f64) -> Look {
-        let of = |time: f32| (f64::from(time) / by) as f32;
-        Look { cycles: of(self.cycles), part_cycles: of(self.part_cycles), ..self }
-    }
-}
-
-/// What else ran on the core during a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Company {
-    /// Nothing.
-    Alone,
-    /// Something that takes a few entries of the first level only.
-    Spinning,
-    /// Something that takes entries.
-    Working,
 }
 
 /// One batch of chunks at one point, in one mapping and one permutation.
@@ -108,12 +81,8 @@ pub struct Recording {
     pub batches: Vec<Batch>,
 }
 
-/// A chain over pages that the first level holds costs up to this many times a hit; beside a spinning neighbour, who
-/// shares the core's ports, so many times more.
+/// A sentinel is quiet up to this many times what a hit costs.
 const QUIET: f64 = 1.06;
-const SHARED: f64 = 1.04;
-/// Beyond so many times the sentinel's pages the first level does not matter any more.
-const MANY: u32 = 4;
 /// Sentinels over at least this share of the largest one's pages count.
 const ENOUGH_PAGES: f64 = 0.96;
 /// Pages that every first level holds even beside a neighbour, for what a hit costs.
@@ -130,22 +99,14 @@ impl Recording {
         (!hits.is_empty()).then(|| QUIET * quantile(&hits, 0.05))
     }
 
-    /// By batch: what the sentinel beside it says. `None` where none was run, or one over so few pages that a neighbour who
-    /// takes less than the largest sentinel shows went unseen. For many pages a spinning neighbour is none.
-    pub fn company(&self) -> impl Fn(&Batch) -> Option<Company> + use<> {
+    /// By batch: whether the sentinel beside it was quiet. `None` where none was run, or one over so few pages that a
+    /// neighbour who takes less than the largest sentinel shows went unseen.
+    pub fn quiet(&self) -> impl Fn(&Batch) -> Option<bool> + use<> {
         let most = self.batches.iter().filter_map(|b| b.sentinel.map(|s| s.pages)).max().unwrap_or(0);
         let limit = if most > 0 { self.quiet_limit() } else { None };
         move |batch| {
-            let many = batch.request.pages > MANY * most;
             let look = batch.sentinel.filter(|s| f64::from(s.pages) >= ENOUGH_PAGES * f64::from(most))?;
-            let limit = limit?;
-            let spinning = f64::from(look.part_cycles) <= SHARED * limit;
-            Some(match f64::from(look.cycles) <= limit {
-                true => Company::Alone,
-                false if spinning && many => Company::Alone,
-                false if spinning => Company::Spinning,
-                false => Company::Working,
-            })
+            Some(f64::from(look.cycles) <= limit?)
         }
     }
 
@@ -157,7 +118,7 @@ impl Recording {
         for (at, batch) in self.batches.iter().enumerate() {
             let times = batch.chunk_ns.iter().all(|ns| ns.is_finite() && *ns >= 0.0);
             let cycle = batch.cycle_ns.is_finite() && batch.cycle_ns > 0.0;
-            let sentinel = batch.sentinel.is_none_or(|s| s.cycles >= 0.0 && s.part_cycles >= 0.0);
+            let sentinel = batch.sentinel.is_none_or(|s| s.cycles >= 0.0);
             if !times || !cycle || !sentinel || batch.request.stride == 0 || batch.request.pages == 0 {
                 return Err(format!("batch {at} of chunks.batches holds an impossible number"));
             }

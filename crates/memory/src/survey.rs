@@ -24,11 +24,9 @@ pub trait Probe {
         false
     }
 
-    /// Keeps the CPUs that share the core with this one spinning, or no longer: other work there takes entries.
-    fn guard(&mut self, _on: bool) {}
-
-    /// From now on, runs a chain over so many pages beside every batch: see [`crate::recording::Look`]. False when it can't.
-    fn watch(&mut self, _pages: u32) -> bool {
+    /// From now on, runs a chain over so many pages beside every batch: see [`crate::recording::Look`]; it is quiet up to
+    /// `limit` cycles per access. False when it can't.
+    fn watch(&mut self, _pages: u32, _limit: f64) -> bool {
         false
     }
 
@@ -45,9 +43,9 @@ const MOST_ROUNDS: u32 = 6;
 const STEP_ROUNDS: u32 = 9;
 /// Most rounds of a step's points, with those of [`Survey::again`].
 const MOST_STEP_ROUNDS: u32 = 90;
-/// A point is settled after so many quiet rounds: two for each group that must agree. Unwatched, when its two best rounds
+/// A point is settled after so many quiet rounds: two for each of two groups that must agree. Unwatched, when its two best rounds
 /// are this near, as a share: a quiet moment was met twice.
-const QUIET_ROUNDS: usize = 6;
+const QUIET_ROUNDS: usize = 4;
 /// Quiet rounds of the points of a grid.
 const GRID_ROUNDS: usize = 2;
 /// Rounds of [`Survey::again`] after which the grid is asked anew where the steps are.
@@ -113,32 +111,20 @@ impl<'p, P: Probe> Survey<'p, P> {
     /// Measures `requests` in shuffled order in `rounds`; a chain and stride that can't be had is not tried again.
     pub fn take(&mut self, requests: &[Request], rounds: std::ops::Range<u32>) {
         for round in rounds {
-            // The other threads of the core free where they are idle at times, spinning where they are busy throughout.
-            let guarded = self.watching > 0 && round % 2 == 1;
-            if guarded {
-                self.probe.guard(true);
-            }
-            self.round(requests, round);
-            if guarded {
-                self.probe.guard(false);
-            }
-        }
-    }
-
-    fn round(&mut self, requests: &[Request], round: u32) {
-        let mut order = requests.to_vec();
-        order.shuffle(&mut self.rng);
-        // One mapping at a time: by chain and stride, shuffled within.
-        order.sort_by_key(|r| (r.chain, r.stride));
-        for group in order.chunk_by(|a, b| (a.chain, a.stride) == (b.chain, b.stride)) {
-            if self.probe.interrupted() {
-                return;
-            }
-            let key = (group[0].chain, group[0].stride);
-            if !self.refused.contains_key(&key)
-                && let Err(reason) = self.group(group, round)
-            {
-                self.refused.insert(key, reason);
+            let mut order = requests.to_vec();
+            order.shuffle(&mut self.rng);
+            // One mapping at a time: by chain and stride, shuffled within.
+            order.sort_by_key(|r| (r.chain, r.stride));
+            for group in order.chunk_by(|a, b| (a.chain, a.stride) == (b.chain, b.stride)) {
+                if self.probe.interrupted() {
+                    return;
+                }
+                let key = (group[0].chain, group[0].stride);
+                if !self.refused.contains_key(&key)
+                    && let Err(reason) = self.group(group, round)
+                {
+                    self.refused.insert(key, reason);
+                }
             }
         }
     }
@@ -200,7 +186,7 @@ impl<'p, P: Probe> Survey<'p, P> {
             held = (held * CLIMB).floor() + 1.0;
         }
         let watched = (held / CLIMB) as u32;
-        if watched > self.watching && self.probe.watch(watched) {
+        if watched > self.watching && self.probe.watch(watched, limit) {
             self.watching = watched;
         }
     }

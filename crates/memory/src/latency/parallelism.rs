@@ -15,7 +15,7 @@ pub struct Parallelism {
     pub bytes: u64,
     /// (chains, ns per load).
     pub chains: Vec<(u32, f64)>,
-    /// Loads in flight at once: one chain's time over the best.
+    /// Loads in flight at once: one chain's time over the best, at most as many as there were chains.
     pub concurrent: f64,
 }
 
@@ -41,6 +41,8 @@ pub fn parallelism(sampler: &mut Sampler, ring: &Ring) -> Parallelism {
     }
     with!(1 2 3 4 6 8 10 12 16 20 24);
     let one = chains.first().map_or(0.0, |c: &(u32, f64)| c.1);
-    let best = chains.iter().map(|c| c.1).fold(f64::MAX, f64::min);
-    Parallelism { bytes: ring.bytes() as u64, chains, concurrent: one / best }
+    // So many chains have no more loads in flight, whatever the noise of their times says.
+    let of = |&(count, ns): &(u32, f64)| (one / ns).min(f64::from(count));
+    let concurrent = chains.iter().map(of).fold(0.0, f64::max);
+    Parallelism { bytes: ring.bytes() as u64, chains, concurrent }
 }

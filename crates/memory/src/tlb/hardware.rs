@@ -12,19 +12,24 @@ use crate::backing::{
     untouched_zero_pages, zero_pages,
 };
 use crate::kernel::{OFFSET_UNIT, pointer_chain, store_each, zero_chain};
-use crate::recording::{Batch, Chain, Request};
+use crate::recording::{Batch, Chain, Look, Request};
 use crate::sampler::Sampler;
 use crate::survey::Probe;
 
 use super::code::CodePages;
-use super::guard::Guard;
-use super::sentinel::{Ring, Sentinel};
+use super::sentinel::Sentinel;
 
 /// Accesses of one call of a loop: short rings are walked several times.
 const PER_CALL: usize = 1024;
 
 /// Slots of 4 KiB used in each huge page by the splinter test.
 const SPLINTER_SLOTS: usize = 16;
+
+/// Most accesses of one call.
+const LONGEST_SLICE: usize = 4096;
+
+/// Looks at the sentinel before a batch is taken beside a neighbour.
+const WAITS: usize = 12;
 
 /// How often, and how far apart, a page count is tried that the first level may hold while no neighbour is there.
 const LOOKS: usize = 30;
@@ -36,10 +41,9 @@ pub struct Hardware<'s> {
     pub sampler: Sampler,
     /// Most pages of a chain with lines of its own.
     pub own_lines: u32,
-    /// CPUs that are, or may be, hardware threads of the same core.
-    pub siblings: Vec<usize>,
-    guard: Option<Guard>,
     sentinel: Option<Sentinel>,
+    /// Cycles per access up to which the sentinel is quiet.
+    quiet_cycles: f64,
     signals: Option<&'s Signals>,
     rng: Pcg64Mcg,
     pages: Option<Prepared>,
@@ -60,9 +64,8 @@ impl<'s> Hardware<'s> {
         Hardware {
             sampler: Sampler::new(clock),
             own_lines: lines as u32,
-            siblings: Vec::new(),
-            guard: None,
             sentinel: None,
+            quiet_cycles: 0.0,
             signals,
             rng: Pcg64Mcg::seed_from_u64(seed),
             pages: None,
@@ -125,9 +128,20 @@ impl<'s> Hardware<'s> {
 
     fn zero_batch(&mut self, request: Request, round: u32, base: *const u8, list: &[u32]) -> Batch {
         let mut carry = 0usize;
-        self.sampler.batch(request, round, list.len(), || {
+        // A long list in slices, so that a chunk does not last for milliseconds, in which others take the CPU.
+        let slices = list.len().div_ceil(LONGEST_SLICE);
+        let slice = list.len() / slices.max(1);
+        let mut walk = |part: &[u32]| {
             // SAFETY: all offsets lie in the prepared mapping, which holds zeros; so the carry is zero.
-            carry = unsafe { zero_chain(base.wrapping_add(carry), list) } as usize;
+            carry = unsafe { zero_chain(base.wrapping_add(carry), part) } as usize;
+        };
+        if slices > 1 {
+            walk(list);
+        }
+        let mut at = 0;
+        self.sampler.batch(request, round, slice, || {
+            walk(&list[at * slice..(at + 1) * slice]);
+            at = (at + 1) % slices;
         })
     }
 }
@@ -186,10 +200,10 @@ impl Probe for Hardware<'_> {
     }
 
     fn holds(&mut self, pages: u32, limit: f64) -> bool {
-        let Ok(ring) = Ring::new(pages, &mut self.rng) else { return false };
+        let Ok(sentinel) = Sentinel::new(pages, &mut self.rng) else { return false };
         (0..LOOKS).any(|_| {
             let before = self.sampler.cycle_ns();
-            let ns = ring.ns(&self.sampler.clock);
+            let ns = sentinel.ns(&self.sampler.clock);
             let quiet = ns / before.min(self.sampler.cycle_ns()) <= limit;
             if !quiet {
                 std::thread::sleep(BETWEEN_LOOKS);
@@ -198,22 +212,29 @@ impl Probe for Hardware<'_> {
         })
     }
 
-    fn guard(&mut self, on: bool) {
-        self.guard = on.then(|| Guard::over(&self.siblings));
-    }
-
-    fn watch(&mut self, pages: u32) -> bool {
+    fn watch(&mut self, pages: u32, limit: f64) -> bool {
         // Without separate mappings the probe goes on unwatched, or as it was.
         let Ok(sentinel) = Sentinel::new(pages, &mut self.rng) else { return false };
         self.sentinel = Some(sentinel);
+        self.quiet_cycles = limit;
         true
     }
 
     fn batch(&mut self, request: Request, round: u32) -> Result<Batch, String> {
-        let look = |probe: &Self| probe.sentinel.as_ref().map(|s| s.look(&probe.sampler.clock));
-        let before = look(self);
+        let mut before = self.look();
+        // A neighbour often leaves for a moment; a look is shorter than a batch.
+        let limit = self.quiet_cycles * self.sampler.cycle_ns();
+        for _ in 0..WAITS {
+            if before.is_none_or(|(_, ns)| ns <= limit) {
+                break;
+            }
+            before = self.look();
+        }
         let mut batch = self.point(request, round)?;
-        batch.sentinel = before.zip(look(self)).map(|(before, after)| before.max(after).over(batch.cycle_ns));
+        batch.sentinel = before.zip(self.look()).map(|((pages, before), (_, after))| Look {
+            pages,
+            cycles: (before.max(after) / batch.cycle_ns) as f32,
+        });
         Ok(batch)
     }
 
@@ -223,6 +244,11 @@ impl Probe for Hardware<'_> {
 }
 
 impl Hardware<'_> {
+    /// Pages of the sentinel and what it costs now, ns per access.
+    fn look(&self) -> Option<(u32, f64)> {
+        self.sentinel.as_ref().map(|sentinel| (sentinel.pages, sentinel.ns(&self.sampler.clock)))
+    }
+
     fn point(&mut self, request: Request, round: u32) -> Result<Batch, String> {
         let pages = self.pages.take().ok_or("no mapping was prepared")?;
         let batch = match &pages {

@@ -11,11 +11,10 @@ use crate::analyse::{Confidence, Level, Organisation, levels, organisation};
 use crate::backing::{page_bytes, spare_mappings};
 use crate::claim::{Claim, Kind, claims, processor};
 use crate::curve::{Curve, alias_cost};
-use crate::recording::{Chain, Company, Recording};
+use crate::recording::{Chain, Recording};
 use crate::survey::{MOST_PAGES, Probe, Survey, capacity};
 
 use super::disturbance::disturbance;
-use super::guard::siblings;
 use super::hardware::Hardware;
 use super::huge::huge_rows;
 use super::report::{Chunks, Coalescing, Report, Structure, Walk};
@@ -73,10 +72,6 @@ pub fn measure(options: &Options, signals: Option<&Signals>) -> Report {
     let own_lines = hardware.own_lines;
     let cpu = harness::current_cpu();
     let hypervisor = hypervisor(&root);
-    let beside = usize::try_from(cpu)
-        .map(|cpu| siblings(&topology, &options.cpus, cpu, hypervisor.is_some()))
-        .unwrap_or_default();
-    hardware.siblings = beside;
     let mut survey = Survey::new(&mut hardware, page_bytes() as u64, own_lines, options.seed);
     let most_pages = if options.full { MOST_PAGES * 4 } else { MOST_PAGES };
     survey.loads(most_pages);
@@ -251,9 +246,8 @@ pub fn analyse(recording: &Recording, claims: &[Claim]) -> Report {
 
 /// What share of the batches had another hardware thread of the core beside them, when that is worth a line.
 fn neighbour(recording: &Recording) -> Option<String> {
-    let company = recording.company();
-    let told: Vec<Company> = recording.batches.iter().filter_map(company).collect();
-    let beside = told.iter().filter(|&&c| c != Company::Alone).count() as f64 / told.len().max(1) as f64;
+    let told: Vec<bool> = recording.batches.iter().filter_map(recording.quiet()).collect();
+    let beside = told.iter().filter(|&&quiet| !quiet).count() as f64 / told.len().max(1) as f64;
     (beside > WORTH_A_LINE).then(|| {
         format!(
             "another hardware thread of this core took entries beside {:.0} % of the batches; where a point has others, \

@@ -2,7 +2,6 @@
 
 mod code;
 mod disturbance;
-mod guard;
 mod hardware;
 mod huge;
 mod measure;

@@ -1,9 +1,7 @@
-//! Whether another hardware thread of this core is at work, told from chains that the first level just holds.
+//! Whether another hardware thread of this core is at work, told from a chain that the first level just holds.
 //!
 //! Threads of a core share its TLBs. While a neighbour runs (in a guest: anybody's), it takes entries away, and tables look
 //! smaller than they are. A chain over nearly as many pages as the first level holds then misses; alone it always hits.
-//! A neighbour that only spins takes a few entries of the first level (nine of 64 on an AMD Zen 3) and none of the second: a
-//! chain over three quarters of the pages still hits.
 
 use harness::Clock;
 use rand::seq::SliceRandom;
@@ -11,21 +9,23 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::backing::{LINES, Mapping, NoBacking, Protection, alias_pages, page_bytes};
 use crate::kernel::{OFFSET_UNIT, pointer_chain};
-use crate::recording::{Look, median};
+use crate::recording::median;
 
-/// Accesses of one chunk and chunks of one look at one chain: about 0.05 ms.
+/// Accesses of one chunk and chunks of one look: about 0.1 ms.
 const ACCESSES: usize = 4096;
-const CHUNKS: usize = 9;
+const CHUNKS: usize = 15;
 
 /// A chain over a fixed number of pages.
-pub struct Ring {
+pub struct Sentinel {
+    /// Pages of the chain.
+    pub pages: u32,
     first: *const u8,
     _mapping: Mapping,
 }
 
-impl Ring {
+impl Sentinel {
     /// A chain over `pages` pages with a line of its own each.
-    pub fn new(pages: u32, rng: &mut Pcg64Mcg) -> Result<Ring, NoBacking> {
+    pub fn new(pages: u32, rng: &mut Pcg64Mcg) -> Result<Sentinel, NoBacking> {
         let count = pages.max(1) as usize;
         let mapping = alias_pages(count, 1, count.div_ceil(LINES), Protection::Write)?;
         let base = mapping.base();
@@ -37,7 +37,7 @@ impl Ring {
             // SAFETY: the address lies in the mapping just made, which is writable.
             unsafe { address(page).cast::<*mut u8>().write_volatile(next) };
         }
-        Ok(Ring { first: address(order[0]), _mapping: mapping })
+        Ok(Sentinel { pages, first: address(order[0]), _mapping: mapping })
     }
 
     /// Time of one access now, ns: the median of chunks, so that a few interrupts do not count.
@@ -51,29 +51,5 @@ impl Ring {
         };
         chunk();
         median(&std::array::from_fn::<f64, CHUNKS, _>(|_| chunk()))
-    }
-}
-
-/// Both chains.
-pub struct Sentinel {
-    /// Pages of the longer one.
-    pub pages: u32,
-    most: Ring,
-    part: Ring,
-}
-
-impl Sentinel {
-    /// Chains over `pages` pages and over three quarters of them.
-    pub fn new(pages: u32, rng: &mut Pcg64Mcg) -> Result<Sentinel, NoBacking> {
-        Ok(Sentinel { pages, most: Ring::new(pages, rng)?, part: Ring::new(pages * 3 / 4, rng)? })
-    }
-
-    /// Both chains now; cycles are ns until divided by the clock's.
-    pub fn look(&self, clock: &Clock) -> Look {
-        Look {
-            pages: self.pages,
-            cycles: self.most.ns(clock) as f32,
-            part_cycles: self.part.ns(clock) as f32,
-        }
     }
 }

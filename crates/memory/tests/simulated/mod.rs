@@ -259,7 +259,7 @@ impl Probe for Simulated<'_> {
             })
     }
 
-    fn watch(&mut self, pages: u32) -> bool {
+    fn watch(&mut self, pages: u32, _limit: f64) -> bool {
         if self.neighbour > 0.0 {
             self.watched = Some(pages);
         }
@@ -275,9 +275,7 @@ impl Probe for Simulated<'_> {
         let mean = self.mean(request, round, self.loud);
         let sentinel = self.watched.map(|pages| {
             let request = Request { chain: Chain::Load, stride: 1, pages };
-            let part = Request { pages: pages * 3 / 4, ..request };
-            let mut cycles = |request| self.mean(request, 0, self.loud) as f32;
-            Look { pages, cycles: cycles(request), part_cycles: cycles(part) }
+            Look { pages, cycles: self.mean(request, 0, self.loud) as f32 }
         });
         let noise = &self.noise[self.rng.random_range(0..self.noise.len())];
         let factor = self.noise_factor;
