@@ -198,7 +198,10 @@ impl<'p, P: Probe> Survey<'p, P> {
         self.take(&first, 0..ROUNDS);
         self.watch();
         let requests = self.load_requests(&grid(4, most_pages), 1, true);
-        self.take(&requests, 0..ROUNDS);
+        let watching = self.watching > 0;
+        let rest: Vec<Request> =
+            requests.iter().copied().filter(|r| watching || !first.contains(r)).collect();
+        self.take(&rest, 0..ROUNDS);
         self.take_more(&requests);
         self.parts.push((requests, GRID_ROUNDS));
         self.curves.push((Chain::Load, most_pages));
