@@ -127,10 +127,49 @@ impl Numbers<'_> {
     }
 }
 
+/// Appends the accesses at the front of `bytes` that need no second look, until `out` holds [`CHUNK`] records, and
+/// returns their bytes. Everything else, errors included, is left to [`NativeBinary::record`].
+fn plain_accesses(bytes: &[u8], expected: &mut [u64; 2], out: &mut Vec<Event>) -> usize {
+    /// A tag and a number of at most eight bytes.
+    const WINDOW: usize = 9;
+    const KINDS: [Kind; 4] = [Kind::Fetch, Kind::Read, Kind::Write, Kind::Modify];
+    let mut rest = bytes;
+    while out.len() < CHUNK
+        && let Some(&[tag, ref number @ ..]) = rest.first_chunk::<WINDOW>()
+    {
+        let number = u64::from_le_bytes(*number);
+        let last = !number & 0x8080_8080_8080_8080;
+        let size = tag >> 3;
+        if tag & 7 > 3 || last == 0 || size == 0 || size == SIZE_FOLLOWS {
+            break;
+        }
+        // The bytes up to the first without a high bit, seven bits of each moved together.
+        let zigzag = number & (last ^ (last - 1));
+        let zigzag = (zigzag & 0x007f_007f_007f_007f) | (zigzag & 0x7f00_7f00_7f00_7f00) >> 1;
+        let zigzag = (zigzag & 0x0000_3fff_0000_3fff) | (zigzag & 0x3fff_0000_3fff_0000) >> 2;
+        let zigzag = (zigzag & 0x0fff_ffff) | (zigzag >> 32) << 28;
+        let distance = (zigzag >> 1) ^ (zigzag & 1).wrapping_neg();
+        let stream = &mut expected[usize::from(tag & 7 != 0)];
+        let addr = stream.wrapping_add(distance);
+        let Some(end) = addr.checked_add(u64::from(size)) else { break };
+        *stream = end;
+        out.push(Event::access(KINDS[usize::from(tag & 3)], addr, size.into()));
+        rest = &rest[last.trailing_zeros() as usize / 8 + 2..];
+    }
+    bytes.len() - rest.len()
+}
+
 impl TraceReader for NativeBinary {
     fn read(&mut self, out: &mut Vec<Event>) -> Result<bool, TraceError> {
         out.clear();
         while out.len() < CHUNK && !self.ended {
+            let before = out.len();
+            let used = plain_accesses(self.input.bytes(), &mut self.expected, out);
+            self.input.consume(used);
+            self.records += (out.len() - before) as u64;
+            if out.len() >= CHUNK {
+                break;
+            }
             if self.input.bytes().len() < LONGEST {
                 self.input.at_least(LONGEST)?;
             }
