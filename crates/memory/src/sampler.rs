@@ -14,6 +14,8 @@ const CHUNK: usize = 1024;
 /// whole pass, which then is a small part of the chunk.
 const SHORT_PASS: usize = 1100;
 const SHORT_PASSES: usize = 3;
+/// Longer passes warm up for so long: a full table with random victims comes to rest over a dozen passes only.
+const COME_TO_REST: Duration = Duration::from_micros(400);
 /// Time spent per batch, and at most.
 const SPEND: Duration = Duration::from_micros(400);
 const MOST: Duration = Duration::from_millis(50);
@@ -78,6 +80,11 @@ impl Sampler {
     fn chunks(&self, request: Request, round: u32, per_pass: usize, pass: &mut impl FnMut()) -> Batch {
         // The first pass may fault pages in and take long: outside the burst, and outside the batch's time.
         pass();
+        let settle = per_pass < SHORT_PASS;
+        let warmed = Instant::now();
+        while !settle && warmed.elapsed() < COME_TO_REST {
+            pass();
+        }
         let burst = self.real_time.then(Burst::start).flatten();
         let started = Instant::now();
         let mut passes = CHUNK.div_ceil(per_pass.max(1));
@@ -89,7 +96,6 @@ impl Sampler {
         // Longer chunks rather than more of them where a chunk is short.
         let stretch = SPEND.as_nanos() as f64 / once / MOST_CHUNKS as f64;
         passes *= stretch.floor().max(1.0) as usize;
-        let settle = per_pass < SHORT_PASS;
         if settle {
             passes = passes.max(SHORT_PASSES);
         }

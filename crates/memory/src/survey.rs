@@ -66,8 +66,9 @@ const CLIMB: f64 = 1.03;
 /// Rounds of [`Survey::again`] before which more pages are tried: a neighbour may stay for tenths of a second.
 const CLIMBS: u32 = 8;
 
-/// Largest page count of the load grid.
-pub const MOST_PAGES: u32 = 16_384;
+/// Largest page count of the load grid: far enough to see the plateau beyond 4096 entries (AMD Zen 5), which random
+/// victims and page table entries that leave the L1 data cache push out.
+pub const MOST_PAGES: u32 = 65_536;
 
 /// Takes points into a recording.
 pub struct Survey<'p, P: Probe> {

@@ -25,6 +25,10 @@ pub fn processor() -> Option<String> {
     })
 }
 
+fn family() -> Option<u8> {
+    raw_cpuid::CpuId::new().get_feature_info().map(|f| f.family_id())
+}
+
 /// All claims.
 pub fn claims() -> Vec<Claim> {
     let mut claims = amd();
@@ -37,8 +41,8 @@ pub fn claims() -> Vec<Claim> {
     claims
 }
 
-/// Leaves 0x80000005/6/19: AMD APM vol. 3, E.4.4-E.4.5, E.4.12; sizes are multiplied by 32 when 0x80000021 EAX bit 14
-/// says so (Zen 5).
+/// Leaves 0x80000005/6/19: AMD APM vol. 3, E.4.4-E.4.5, E.4.12; second-level sizes count 32 entries when 0x80000021 EAX
+/// bit 14 says so, and on family 1Ah (Zen 5) even where a hypervisor hides that bit: no Zen has 128 entries there.
 fn amd() -> Vec<Claim> {
     let most = __cpuid(0x8000_0000).eax;
     let mut claims = Vec::new();
@@ -47,7 +51,8 @@ fn amd() -> Vec<Claim> {
     }
     let first = __cpuid(0x8000_0005);
     let second = __cpuid(0x8000_0006);
-    let scale = if most >= 0x8000_0021 && __cpuid(0x8000_0021).eax & (1 << 14) != 0 { 32 } else { 1 };
+    let told = most >= 0x8000_0021 && __cpuid(0x8000_0021).eax & (1 << 14) != 0;
+    let scale = if told || (family() == Some(0x1A) && second.ebx >> 16 & 0xFFF <= 256) { 32 } else { 1 };
     let mut first_level = |register: u32, page_bytes| {
         for (kind, shift) in [(Kind::Load, 16), (Kind::Instruction, 0)] {
             let (ways, entries) = (register >> (shift + 8) & 0xFF, register >> shift & 0xFF);

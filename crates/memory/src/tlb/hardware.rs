@@ -17,6 +17,7 @@ use crate::sampler::Sampler;
 use crate::survey::Probe;
 
 use super::code::CodePages;
+use super::empty::Emptier;
 use super::sentinel::Sentinel;
 
 /// Accesses of one call of a loop: short rings are walked several times.
@@ -42,6 +43,7 @@ pub struct Hardware<'s> {
     /// Most pages of a chain with lines of its own.
     pub own_lines: u32,
     sentinel: Option<Sentinel>,
+    emptier: Emptier,
     /// Cycles per access up to which the sentinel is quiet.
     quiet_cycles: f64,
     signals: Option<&'s Signals>,
@@ -65,6 +67,7 @@ impl<'s> Hardware<'s> {
             sampler: Sampler::new(clock),
             own_lines: lines as u32,
             sentinel: None,
+            emptier: Emptier::new(),
             quiet_cycles: 0.0,
             signals,
             rng: Pcg64Mcg::seed_from_u64(seed),
@@ -230,6 +233,7 @@ impl Probe for Hardware<'_> {
             }
             before = self.look();
         }
+        self.emptier.empty();
         let mut batch = self.point(request, round)?;
         batch.sentinel = before.zip(self.look()).map(|((pages, before), (_, after))| Look {
             pages,

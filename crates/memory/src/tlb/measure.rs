@@ -73,8 +73,7 @@ pub fn measure(options: &Options, signals: Option<&Signals>) -> Report {
     let cpu = harness::current_cpu();
     let hypervisor = hypervisor(&root);
     let mut survey = Survey::new(&mut hardware, page_bytes() as u64, own_lines, options.seed);
-    let most_pages = if options.full { MOST_PAGES * 4 } else { MOST_PAGES };
-    survey.loads(most_pages);
+    survey.loads(MOST_PAGES);
     survey.again();
     survey.single(Chain::Store, own_lines, true);
     survey.again();

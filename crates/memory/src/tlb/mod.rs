@@ -2,6 +2,7 @@
 
 mod code;
 mod disturbance;
+mod empty;
 mod hardware;
 mod huge;
 mod measure;
