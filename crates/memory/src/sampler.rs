@@ -22,6 +22,8 @@ const MOST: Duration = Duration::from_millis(50);
 /// Fewest and most chunks of a batch.
 const FEWEST_CHUNKS: usize = 5;
 const MOST_CHUNKS: usize = 60;
+/// Fewest chunks of each slice.
+const FEWEST_PASSES: usize = 3;
 /// A batch beside which the core clock moved by more than this share is taken again, this often.
 const CLOCK_MOVED: f64 = 0.02;
 const RETRIES: u32 = 2;
@@ -61,11 +63,25 @@ impl Sampler {
 
     /// Times chunks of `pass`, which makes `per_pass` accesses per call. One pass warms up. Chunks are of whole passes
     /// and at least 1024 accesses; a batch is about 0.4 ms of them, at least five, at most 50 ms.
-    pub fn batch(&mut self, request: Request, round: u32, per_pass: usize, mut pass: impl FnMut()) -> Batch {
+    pub fn batch(&mut self, request: Request, round: u32, per_pass: usize, pass: impl FnMut()) -> Batch {
+        self.sliced(request, round, (per_pass, 1), pass)
+    }
+
+    /// As [`Sampler::batch`] where a pass is walked in slices, one per call, each so many accesses: long passes are more
+    /// often disturbed than not. Slices may differ in what they cost, so that each chunk is the mean over all slices, of
+    /// those chunks that came equally fast among the ones of their slice.
+    pub fn sliced(
+        &mut self,
+        request: Request,
+        round: u32,
+        (per_slice, slices): (usize, usize),
+        mut slice: impl FnMut(),
+    ) -> Batch {
         let mut tries = 0;
         loop {
             let before = self.cycle_ns();
-            let mut batch = self.chunks(request, round, per_pass, &mut pass);
+            let mut batch = self.chunks(request, round, (per_slice, slices), &mut slice);
+            batch.chunk_ns = over_slices(&batch.chunk_ns, slices);
             let after = self.cycle_ns();
             batch.cycle_ns = before.min(after);
             let moved = (before / after - 1.0).abs() > CLOCK_MOVED;
@@ -77,7 +93,15 @@ impl Sampler {
         }
     }
 
-    fn chunks(&self, request: Request, round: u32, per_pass: usize, pass: &mut impl FnMut()) -> Batch {
+    fn chunks(
+        &self,
+        request: Request,
+        round: u32,
+        (per_pass, slices): (usize, usize),
+        pass: &mut impl FnMut(),
+    ) -> Batch {
+        let fewest = FEWEST_CHUNKS.max(FEWEST_PASSES * slices);
+        let most = MOST_CHUNKS.max(fewest);
         // The first pass may fault pages in and take long: outside the burst, and outside the batch's time.
         pass();
         let settle = per_pass < SHORT_PASS;
@@ -102,10 +126,10 @@ impl Sampler {
         let accesses = passes * per_pass;
         let switches = involuntary_switches();
         let limit = if burst.is_some() { BURST } else { MOST };
-        let mut chunk_ns = Vec::with_capacity(MOST_CHUNKS);
-        while chunk_ns.len() < MOST_CHUNKS {
+        let mut chunk_ns = Vec::with_capacity(most);
+        while chunk_ns.len() < most {
             let spent = started.elapsed();
-            let enough = spent > limit || (spent > SPEND && chunk_ns.len() >= FEWEST_CHUNKS);
+            let enough = spent > limit || (spent > SPEND && chunk_ns.len() >= fewest);
             if enough && !chunk_ns.is_empty() {
                 break;
             }
@@ -131,6 +155,25 @@ impl Sampler {
             chunk_ns,
         }
     }
+}
+
+/// Chunk i is of slice i modulo `slices`: the means over slices of the fastest chunks, of the second fastest and so on;
+/// all chunks when a slice has none.
+fn over_slices(chunks: &[f32], slices: usize) -> Vec<f32> {
+    if slices < 2 || chunks.len() < slices {
+        return chunks.to_vec();
+    }
+    let of_slice = |slice: usize| {
+        let mut own: Vec<f32> = chunks.iter().copied().skip(slice).step_by(slices).collect();
+        own.sort_by(f32::total_cmp);
+        own
+    };
+    let by_slice: Vec<Vec<f32>> = (0..slices).map(of_slice).collect();
+    let mean = |rank: usize| {
+        let sum: f64 = by_slice.iter().map(|own| f64::from(own[rank])).sum();
+        rounded(sum / slices as f64)
+    };
+    (0..chunks.len() / slices).map(mean).collect()
 }
 
 /// To four digits: what follows is below the clock's resolution and only makes files longer.
@@ -187,5 +230,19 @@ pub fn real_time_refusal() -> Option<String> {
     match Burst::start() {
         Some(_) => None,
         None => Some(format!("SCHED_FIFO: {}", std::io::Error::last_os_error())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_that_differ_count_alike() {
+        // Two slices of 10 and 30 ns, one chunk of each disturbed.
+        let chunks = [10.0, 30.0, 55.0, 30.0, 10.0, 90.0, 10.0];
+        assert_eq!(over_slices(&chunks, 2), [20.0, 20.0, 50.0]);
+        assert_eq!(over_slices(&chunks, 1), chunks);
+        assert_eq!(over_slices(&chunks[..1], 2), [10.0]);
     }
 }

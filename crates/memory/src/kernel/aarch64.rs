@@ -35,6 +35,35 @@ pub unsafe fn pointer_chain(start: *const u8, steps: u64) -> *const u8 {
     at
 }
 
+/// Follows `steps` pointers from `start`, storing `value` behind each pointer before it is loaded; a fence between keeps the
+/// next store from starting before this one is translated. Returns where it arrived.
+///
+/// # Safety
+/// `start` and every address loaded must be 16 writable bytes whose second half nothing else relies on.
+#[inline(always)]
+pub unsafe fn store_chain(start: *mut u8, steps: u64, value: u64) -> *mut u8 {
+    let mut at = start;
+    if steps == 0 {
+        return at;
+    }
+    // SAFETY: loads and stores only where the caller allows; no stack use.
+    unsafe {
+        asm!(
+            "2:",
+            "str {value}, [{at}, #8]",
+            "dsb nsh",
+            "ldr {at}, [{at}]",
+            "subs {n}, {n}, #1",
+            "b.ne 2b",
+            at = inout(reg) at,
+            value = in(reg) value,
+            n = inout(reg) steps => _,
+            options(nostack),
+        );
+    }
+    at
+}
+
 /// Loads `base + offsets[i] * 64 + carry` for each offset, each load's value being the next carry; returns the last.
 ///
 /// # Safety

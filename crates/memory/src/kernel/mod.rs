@@ -5,6 +5,7 @@
 //! | [`pointer_chain`] | load the next address | load latency |
 //! | [`zero_chain`] | load `base + offset[i] + carry`, where the loaded zero is the next carry | load latency |
 //! | [`zero_chains`] | the same in `K` independent chains | concurrent misses |
+//! | [`store_chain`] | store, fence, load the next address from the same line | one store's translation |
 //! | [`store_each`] | store to `base + offset[i]`, fence | one store's translation |
 //! | [`time_each`] | fence, time stamp, load, fence, time stamp | one load, alone |
 //! | [`multiply_chain`] | dependent multiplication | the core clock |
@@ -72,6 +73,21 @@ mod tests {
             let end = unsafe { pointer_chain(start, steps) };
             let expected = (steps as usize * 3) % 8 * 64;
             assert_eq!(end as usize - start as usize, expected, "{steps} steps");
+        }
+    }
+
+    #[test]
+    fn the_store_chain_follows_every_pointer_and_stores_behind_it() {
+        let mut words = ring();
+        let start = words.as_mut_ptr().cast::<u8>();
+        // SAFETY: every word the chain loads holds the address of another such word of `words`, with a free one behind.
+        let end = unsafe { store_chain(start, 5, 7) };
+        assert_eq!(end as usize - start as usize, 5 * 3 % 8 * 64);
+        for line in 0..8 {
+            // SAFETY: in bounds; volatile because the stores went through a raw pointer.
+            let word = unsafe { words.as_ptr().add(line * 8 + 1).read_volatile() };
+            let visited = (0..5).any(|step| step * 3 % 8 == line);
+            assert_eq!(word, if visited { 7 } else { 0 }, "line {line}");
         }
     }
 

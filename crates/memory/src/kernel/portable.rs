@@ -22,6 +22,24 @@ pub unsafe fn pointer_chain(start: *const u8, steps: u64) -> *const u8 {
     at
 }
 
+/// Follows `steps` pointers from `start`, storing `value` behind each pointer before it is loaded; a fence between keeps the
+/// next store from starting before this one is translated. Returns where it arrived.
+///
+/// # Safety
+/// `start` and every address loaded must be 16 writable bytes whose second half nothing else relies on.
+#[inline(never)]
+pub unsafe fn store_chain(start: *mut u8, steps: u64, value: u64) -> *mut u8 {
+    let mut at = start;
+    for _ in 0..steps {
+        // SAFETY: as the caller vouches.
+        unsafe { at.cast::<u64>().add(1).write_volatile(value) };
+        core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
+        // SAFETY: as the caller vouches.
+        at = unsafe { at.cast::<*mut u8>().read_volatile() };
+    }
+    at
+}
+
 /// Loads `base + offsets[i] * 64 + carry` for each offset, each load's value being the next carry; returns the last.
 ///
 /// # Safety

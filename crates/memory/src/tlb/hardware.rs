@@ -11,7 +11,7 @@ use crate::backing::{
     LINES, Mapping, Protection, alias_pages, distinct_pages, huge_zero_pages, page_bytes, spare_mappings,
     untouched_zero_pages, zero_pages,
 };
-use crate::kernel::{OFFSET_UNIT, pointer_chain, store_each, zero_chain};
+use crate::kernel::{OFFSET_UNIT, pointer_chain, store_chain, zero_chain};
 use crate::recording::{Batch, Chain, Look, Request};
 use crate::sampler::Sampler;
 use crate::survey::Probe;
@@ -122,10 +122,17 @@ impl<'s> Hardware<'s> {
             unsafe { address(page).cast::<*mut u8>().write_volatile(next) };
         }
         let per_call = order.len() * PER_CALL.div_ceil(order.len());
-        let mut at: *const u8 = address(order[0]);
+        let mut at = address(order[0]);
+        let steps = per_call as u64;
+        if request.chain == Chain::Store {
+            return self.sampler.batch(request, round, per_call, || {
+                // SAFETY: the ring of pointers was just written, each at the beginning of a line of its own.
+                at = unsafe { store_chain(at, steps, 1) };
+            });
+        }
         self.sampler.batch(request, round, per_call, || {
             // SAFETY: the ring of pointers was just written.
-            at = unsafe { pointer_chain(at, per_call as u64) };
+            at = unsafe { pointer_chain(at, steps) }.cast_mut();
         })
     }
 
@@ -142,7 +149,7 @@ impl<'s> Hardware<'s> {
             walk(list);
         }
         let mut at = 0;
-        self.sampler.batch(request, round, slice, || {
+        self.sampler.sliced(request, round, (slice, slices), || {
             walk(&list[at * slice..(at + 1) * slice]);
             at = (at + 1) % slices;
         })
@@ -266,17 +273,8 @@ impl Hardware<'_> {
             Prepared::Data { mapping, stride } => {
                 let base = mapping.base();
                 match request.chain {
-                    Chain::Load | Chain::LoadDistinct => {
+                    Chain::Load | Chain::LoadDistinct | Chain::Store => {
                         Ok(self.pointer_batch(request, round, base, *stride))
-                    }
-                    Chain::Store => {
-                        let list = self.offsets(request.pages, *stride, None)?;
-                        let mut value = 0;
-                        Ok(self.sampler.batch(request, round, list.len(), || {
-                            value += 1;
-                            // SAFETY: all offsets lie in the prepared mapping, which is writable and ours.
-                            unsafe { store_each(base, &list, value) };
-                        }))
                     }
                     Chain::Huge | Chain::HugeSplinter => {
                         let per = if request.chain == Chain::Huge { 1 } else { SPLINTER_SLOTS };
