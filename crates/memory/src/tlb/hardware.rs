@@ -23,6 +23,10 @@ use super::sentinel::Sentinel;
 /// Accesses of one call of a loop: short rings are walked several times.
 const PER_CALL: usize = 1024;
 
+/// Jumps of one call: the caller's own pages of code take entries that a full table misses for a pass, of which there must be
+/// many.
+const JUMPS_PER_CALL: usize = 16_384;
+
 /// Slots of 4 KiB used in each huge page by the splinter test.
 const SPLINTER_SLOTS: usize = 16;
 
@@ -266,7 +270,7 @@ impl Hardware<'_> {
             Prepared::Code(code) => {
                 let order = self.order(request.pages);
                 let ring = code.ring(&order)?;
-                let passes = PER_CALL.div_ceil(order.len()) as u64;
+                let passes = JUMPS_PER_CALL.div_ceil(order.len()) as u64;
                 let per_call = order.len() * passes as usize;
                 Ok(self.sampler.batch(request, round, per_call, || ring.run(passes)))
             }
