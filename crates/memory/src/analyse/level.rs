@@ -132,6 +132,11 @@ fn level(curve: &Curve, coarse: &Curve, pair: &[Plateau], at: usize, noise: f64)
     // Where accesses do not wait for each other, misses do not add up: only where the curve leaves its floor tells.
     let dependent = penalty >= DEPENDENT;
     let fitted = if dependent { best_fit(curve, &step) } else { None };
+    // Behind the last level the curve goes on rising while page table entries leave the near caches: the rise at the knee
+    // is what a miss costs that finds them there.
+    if let Some(fitted) = fitted.filter(|_| at > 0) {
+        level.penalty_cycles = Some(fitted.knee.step.high - fitted.knee.step.low);
+    }
     let Some(entries) = entries(curve, &step, at, fitted.map(|f| f.knee)) else {
         level.reason = Some("no cut between the two plateaus".into());
         return level;

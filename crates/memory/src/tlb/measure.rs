@@ -20,7 +20,7 @@ use super::huge::huge_rows;
 use super::report::{Chunks, Coalescing, Report, Structure, Walk};
 use super::shootdown::shootdowns;
 use super::switch::after_switch;
-use super::walk::{Caches, concurrent_walks, walk_costs};
+use super::walk::{Caches, LastLevel, concurrent_walks, walk_costs};
 
 /// What to measure.
 #[derive(Clone, Debug, Default)]
@@ -169,14 +169,14 @@ fn coalescing<P: Probe>(survey: &mut Survey<P>) -> Option<Coalescing> {
 
 fn walks(survey: &mut Survey<Hardware>, report: &mut Report, caches: Caches, options: &Options) {
     let last = report.structures.iter().find(|s| s.level == 2 && s.kind == Kind::Unified);
-    let Some(entries) = last.and_then(|s| s.entries) else {
+    let Some((entries, miss)) = last.and_then(|s| Some((s.entries?, s.penalty_cycles))) else {
         report.walk.reason = Some("the second level was not resolved".into());
         return;
     };
     if options.full {
         let curve = Curve::loads(&survey.recording, 1);
         let hit = steps(&curve).get(1).map_or(0.0, |s| s.low) + report.alias_cycles.unwrap_or(0.0);
-        report.walk.costs = walk_costs(survey, entries, hit, caches);
+        report.walk.costs = walk_costs(survey, LastLevel { entries, hit, miss }, caches);
         for row in &mut report.walk.costs {
             row.ns = row.cycles.map(|c| c * report.cycle_ns.0);
         }

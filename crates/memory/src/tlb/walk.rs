@@ -28,9 +28,21 @@ pub struct Caches {
     pub l3: Option<u64>,
 }
 
-/// Measures the rows of the table. `entries` is the capacity of the last level, `hit` the cycles of an access that
-/// hits it, aliasing included.
-pub fn walk_costs<P: Probe>(survey: &mut Survey<P>, entries: u32, hit: f64, caches: Caches) -> Vec<WalkRow> {
+/// What is known of the last level.
+#[derive(Clone, Copy, Debug)]
+pub struct LastLevel {
+    /// Entries.
+    pub entries: u32,
+    /// Cycles of an access that hits it, aliasing included.
+    pub hit: f64,
+    /// Cycles that a miss adds at its knee.
+    pub miss: Option<f64>,
+}
+
+/// Measures the rows of the table. With page table entries in the first-level cache the pages can't be so many that every
+/// access misses a table with random victims: there the rise fitted at the knee counts where it is more than was measured.
+pub fn walk_costs<P: Probe>(survey: &mut Survey<P>, last: LastLevel, caches: Caches) -> Vec<WalkRow> {
+    let LastLevel { entries, hit, miss } = last;
     let (l1, l2) = (caches.l1.unwrap_or(32 << 10), caches.l2.unwrap_or(512 << 10));
     let l3 = caches.l3.unwrap_or(0);
     let dense = (f64::from(entries) * 1.22) as u32;
@@ -70,7 +82,10 @@ pub fn walk_costs<P: Probe>(survey: &mut Survey<P>, entries: u32, hit: f64, cach
             survey.take(&[Request { chain, stride, pages }], 0..3);
             let curve = Curve::of(&survey.recording, chain, stride);
             match curve.points.iter().find(|p| p.pages == pages) {
-                Some(point) => row.cycles = Some((point.p10 - hit).max(0.0)),
+                Some(point) => {
+                    let least = miss.filter(|_| chain == Chain::LoadAliased && stride == 1).unwrap_or(0.0);
+                    row.cycles = Some((point.p10 - hit).max(least));
+                }
                 None => row.reason = survey.refused.get(&(chain, stride)).cloned(),
             }
             row

@@ -9,11 +9,8 @@ use harness::prelude::*;
 use memory::analyse::levels;
 use memory::curve::Curve;
 use memory::recording::median;
-use memory::survey::Survey;
+use memory::survey::{MOST_PAGES, Survey};
 use memory::tlb::Hardware;
-
-/// Largest page count: beyond every second level there is (4096 entries), with room for the plateau behind it.
-const MOST_PAGES: u32 = 11_585;
 
 /// The benchmark.
 pub fn benchmark() -> Benchmark {
