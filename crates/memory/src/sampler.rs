@@ -102,6 +102,7 @@ impl Sampler {
     ) -> Batch {
         let fewest = FEWEST_CHUNKS.max(FEWEST_PASSES * slices);
         let most = MOST_CHUNKS.max(fewest);
+        let switches = involuntary_switches();
         // The first pass may fault pages in and take long: outside the burst, and outside the batch's time.
         pass();
         let settle = per_pass < SHORT_PASS;
@@ -124,7 +125,6 @@ impl Sampler {
             passes = passes.max(SHORT_PASSES);
         }
         let accesses = passes * per_pass;
-        let switches = involuntary_switches();
         let limit = if burst.is_some() { BURST } else { MOST };
         let mut chunk_ns = Vec::with_capacity(most);
         while chunk_ns.len() < most {

@@ -132,6 +132,9 @@ fn search(curve: &Curve, step: &Step, shape: &Shape, from: f64, to: f64, ratio: 
 const REWEIGHTINGS: usize = 3;
 /// Weight of a point above the line: other work only adds time, so what lies above is disturbed rather than below blessed.
 const ABOVE: f64 = 0.5;
+/// The lower plateau of a fit must be that of the step, within this share of it: a smooth rise further up looks like the
+/// beginning of many tables.
+const LOWEST_SHARE: f64 = 0.12;
 /// Deviations below this share of the step count alike.
 const RESOLUTION: f64 = 0.01;
 
@@ -152,7 +155,7 @@ fn at_entries(curve: &Curve, step: &Step, shape: &Shape, entries: f64) -> Option
     for _ in 0..REWEIGHTINGS {
         (low, rise) = line(&points, |x, y| weight(y - low - rise * x))?;
     }
-    if !(0.3..=1.6).contains(&rise) || low.abs() > 0.3 {
+    if !(0.3..=1.6).contains(&rise) || low.abs() > LOWEST_SHARE {
         return None;
     }
     let deviation = |&(x, y): &(f64, f64)| {

@@ -33,6 +33,9 @@ const SPLINTER_SLOTS: usize = 16;
 /// Most accesses of one call.
 const LONGEST_SLICE: usize = 4096;
 
+/// Times that a batch is taken again because another process ran meanwhile.
+const PREEMPTED: u32 = 2;
+
 /// Looks at the sentinel before a batch is taken beside a neighbour.
 const WAITS: usize = 12;
 
@@ -244,8 +247,7 @@ impl Probe for Hardware<'_> {
             }
             before = self.look();
         }
-        self.emptier.empty();
-        let mut batch = self.point(request, round)?;
+        let mut batch = self.undisturbed(request, round)?;
         batch.sentinel = before.zip(self.look()).map(|((pages, before), (_, after))| Look {
             pages,
             cycles: (before.max(after) / batch.cycle_ns) as f32,
@@ -262,6 +264,20 @@ impl Hardware<'_> {
     /// Pages of the sentinel and what it costs now, ns per access.
     fn look(&self) -> Option<(u32, f64)> {
         self.sentinel.as_ref().map(|sentinel| (sentinel.pages, sentinel.ns(&self.sampler.clock)))
+    }
+
+    /// A batch that began with empty tables and was not preempted, which would have filled them with others' entries; after
+    /// a few tries, any.
+    fn undisturbed(&mut self, request: Request, round: u32) -> Result<Batch, String> {
+        let mut tries = 0;
+        loop {
+            self.emptier.empty();
+            let batch = self.point(request, round)?;
+            if batch.switches == 0 || tries == PREEMPTED {
+                return Ok(batch);
+            }
+            tries += 1;
+        }
     }
 
     fn point(&mut self, request: Request, round: u32) -> Result<Batch, String> {
