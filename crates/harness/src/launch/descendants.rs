@@ -8,8 +8,12 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// A killed process that is not gone by then hangs in the kernel; nobody can end it.
+use super::urgent::Urgent;
+
+/// When for so long no process more was stopped or gone, what is left hangs in the kernel; nobody can end it.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Longest time in which those that fork faster than they are found are stopped.
+const HALTED_BY: Duration = Duration::from_secs(120);
 
 /// Kills and reaps every descendant of this process except `keep` and `launcher`, until none is left. Returns how many
 /// there were.
@@ -19,12 +23,13 @@ pub(super) fn end_all(known: Option<&Children>, keep: &[i32], launcher: i32) -> 
     if left().is_empty() {
         return 0;
     }
-    let started = Instant::now();
-    halt(&is_spared, started);
+    let _urgent = Urgent::start();
+    halt(&is_spared);
     let mut seen = 0;
+    let mut progress = Instant::now();
     loop {
         let children = left();
-        if children.is_empty() || started.elapsed() > PATIENCE {
+        if children.is_empty() || progress.elapsed() > PATIENCE {
             return seen;
         }
         let mut waiting = false;
@@ -34,7 +39,10 @@ pub(super) fn end_all(known: Option<&Children>, keep: &[i32], launcher: i32) -> 
             // SAFETY: no status is asked for.
             match unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::WNOHANG) } {
                 0 => waiting = true,
-                _ => seen += 1,
+                _ => {
+                    seen += 1;
+                    progress = Instant::now();
+                }
             }
         }
         if waiting {
@@ -44,10 +52,12 @@ pub(super) fn end_all(known: Option<&Children>, keep: &[i32], launcher: i32) -> 
 }
 
 /// Stops every descendant, until a look finds no new one. Killing at once would make room for more: processes that fork as
-/// fast as a limit on their number allows outrun whoever kills them, and none that is stopped forks.
-fn halt(is_spared: &dyn Fn(i32) -> bool, started: Instant) {
+/// fast as a limit on their number allows outrun whoever kills them, and none that is stopped forks. On a busy machine this takes
+/// as long as it takes, within [`HALTED_BY`]: given up, they would stay.
+fn halt(is_spared: &dyn Fn(i32) -> bool) {
+    let started = Instant::now();
     let mut stopped = HashSet::new();
-    while started.elapsed() < PATIENCE {
+    while started.elapsed() < HALTED_BY {
         // Dead ones are new as well, when first seen: they may have had a child after the look at its number.
         let new: Vec<i32> = descendants(is_spared).into_iter().filter(|pid| stopped.insert(*pid)).collect();
         if new.is_empty() {

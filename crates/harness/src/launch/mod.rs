@@ -7,6 +7,7 @@ mod program;
 mod resident;
 mod script;
 mod streams;
+mod urgent;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
