@@ -63,6 +63,9 @@ fn levels(out: &mut impl Write, report: &Report) -> io::Result<()> {
     columns(out, &rows)
 }
 
+/// A smaller difference, as a share of the latency, is within what two chains differ by.
+const VISIBLE_GAIN: f64 = 0.05;
+
 fn decomposition(out: &mut impl Write, report: &Report) -> io::Result<()> {
     if report.decomposition.is_empty() {
         return Ok(());
@@ -72,26 +75,31 @@ fn decomposition(out: &mut impl Write, report: &Report) -> io::Result<()> {
         "footprint",
         "random",
         "page by page",
-        "translation",
-        "zero pages",
         "huge pages",
-        "they gain",
+        "translation at least",
+        "at most",
+        "huge pages gain",
     ])];
     for d in &report.decomposition {
         rows.push(vec![
             size(d.bytes),
             ns(d.random_ns),
             ns(d.page_local_ns),
-            ns(d.translation_ns),
-            ns(d.zero_ns),
             ns(d.huge_ns),
+            ns(d.zero_ns),
+            ns(d.translation_ns),
             ns(d.gain_ns),
         ]);
     }
     columns(out, &rows)?;
     for d in &report.decomposition {
-        if let Some(gain) = d.gain_ns {
-            writeln!(out, "  at {} huge pages would gain {gain:.1} ns per load here", size(d.bytes))?;
+        if let Some((gain, random)) = d.gain_ns.zip(d.random_ns) {
+            let at = size(d.bytes);
+            if gain > VISIBLE_GAIN * random {
+                writeln!(out, "  at {at} huge pages would gain {gain:.1} ns per load here")?;
+            } else {
+                writeln!(out, "  at {at} huge pages would gain nothing that shows here")?;
+            }
         }
         if let Some(reason) = &d.reason {
             writeln!(out, "  at {}: {reason}", size(d.bytes))?;
