@@ -94,13 +94,14 @@ fn order_word(distribution: &Distribution) -> &'static str {
 const BAR: usize = 60;
 
 fn print(out: &mut impl Write, d: &Distribution) -> io::Result<()> {
+    let overhead = if d.coarse() { format!("{:.1}", d.overhead_mean) } else { d.overhead.to_string() };
     writeln!(
         out,
-        "{} MiB, {} order: overhead {} ticks of {:.3} ns, taken off",
+        "{} MiB, {} order: overhead {overhead} ticks of {:.3} ns, taken off{}",
         d.bytes >> 20,
         order_word(d),
-        d.overhead,
-        d.ns_per_tick
+        d.ns_per_tick,
+        if d.coarse() { " the averages" } else { "" }
     )?;
     let total: u32 = d.counts.iter().sum();
     let highest = d.counts.iter().copied().max().unwrap_or(1).max(1);
@@ -120,15 +121,20 @@ fn print(out: &mut impl Write, d: &Distribution) -> io::Result<()> {
         (Some(pct), Some(threshold)) => {
             format!("{pct:.1} % TLB misses (above the valley at {threshold:.0} ticks)")
         }
+        _ if d.coarse() => format!(
+            "the counter steps by {} ticks ({:.1} ns): single hits and misses can't be told apart, averages can",
+            d.step,
+            f64::from(d.step) * d.ns_per_tick
+        ),
         _ => "one mode only: hits and misses can't be told apart".into(),
     };
+    let median = if d.coarse() { String::new() } else { format!(", median {:.0}", d.median) };
     let pages = d.counts.iter().map(|&c| u64::from(c)).sum::<u64>();
     writeln!(
         out,
-        "{pages} {}ly accessed pages, {:.1} ticks avg ({:.1} without the slowest 1 %, median {:.0}), {misses}.\n",
+        "{pages} {}ly accessed pages, {:.1} ticks avg ({:.1} without the slowest 1 %{median}), {misses}.\n",
         order_word(d),
         d.average,
         d.trimmed,
-        d.median
     )
 }
