@@ -39,6 +39,8 @@ pub struct Draft {
     pub p_adjusted: Option<f64>,
     /// p value of the exact sign-flip test over the table.
     pub p_exact: Option<f64>,
+    /// Why there is no ratio though there are values.
+    pub no_ratio: Option<String>,
     /// Inside the margin.
     pub equivalent: bool,
     /// Significantly different from no change.
@@ -75,6 +77,7 @@ pub fn draft(
         margin: margin_of(measured, &metric.groups, base, options),
         p_adjusted: None,
         p_exact: None,
+        no_ratio: measured.no_ratio.clone(),
         equivalent: false,
         different: false,
         look: None,

@@ -57,7 +57,9 @@ fn word(pair: &Pair<'_>, draft: &Draft, row: &Row, rounding: bool) -> (Verdict, 
     let inconclusive = |reason: String| (Verdict::Inconclusive, Some(reason));
     match draft.evidence {
         Evidence::Exact(..) => return (Verdict::Exact, None),
-        Evidence::Nothing(why) => return inconclusive(why.to_owned()),
+        Evidence::Nothing(why) => {
+            return inconclusive(draft.no_ratio.clone().unwrap_or_else(|| why.to_owned()));
+        }
         Evidence::OneRun(_) => return inconclusive(one_run(row)),
         Evidence::Contrast(_) => {}
     }

@@ -126,6 +126,8 @@ pub struct Measured {
     pub scaled_counter: bool,
     /// Some invocations were below what the clock resolves.
     pub below_resolution: bool,
+    /// Why no ratio can be formed though there are values: for counts that are 0 in some runs.
+    pub no_ratio: Option<String>,
     /// Nothing is set aside where switching is the thing measured; then shares are only reported.
     pub screened: bool,
     /// Equivalence margin as a fraction (0.02 = 2 %), instead of the table's.
@@ -151,6 +153,7 @@ impl Measured {
             quantum: None,
             scaled_counter: false,
             below_resolution: false,
+            no_ratio: None,
             screened: true,
             margin: None,
             margin_floor: None,

@@ -159,8 +159,10 @@ fn level(curve: &Curve, coarse: &Curve, pair: &[Plateau], at: usize, noise: f64)
     level.entries = Some(entries.round() as u32);
     // The groups that agree span the interval; the others are what `agreeing` counted out.
     let kept: Vec<f64> = by_group.iter().filter(near).copied().collect();
-    let least = kept.iter().copied().fold(entries, f64::min);
-    let most = kept.iter().copied().fold(entries, f64::max);
+    // Points far apart can't tell more than they are apart, however well the groups agree.
+    let resolution = resolution(curve, entries);
+    let least = kept.iter().copied().fold(entries - resolution, f64::min);
+    let most = kept.iter().copied().fold(entries + resolution, f64::max);
     level.interval = Some((least.round() as u32, most.round() as u32));
     level.confidence = Confidence::Medium;
     if agreeing < groups {
@@ -178,6 +180,16 @@ fn level(curve: &Curve, coarse: &Curve, pair: &[Plateau], at: usize, noise: f64)
         );
     }
     level
+}
+
+/// Half the distance of the points beside a page count; 0 where they are neighbours.
+fn resolution(curve: &Curve, entries: f64) -> f64 {
+    let after = curve.points.partition_point(|p| f64::from(p.pages) < entries);
+    let pages = |at: usize| curve.points.get(at).map(|p| f64::from(p.pages));
+    match after.checked_sub(1).and_then(pages).zip(pages(after)) {
+        Some((below, above)) if above - below > 1.0 => (above - below) / 2.0,
+        _ => 0.0,
+    }
 }
 
 /// Most points around the step had a sentinel beside them, and it was hardly ever quiet.

@@ -76,8 +76,13 @@ fn amd() -> Vec<Claim> {
             }
         }
     };
-    second_level(second.eax, LARGE, 2, "CPUID 0x80000006", scale);
-    second_level(second.ebx, SMALL, 2, "CPUID 0x80000006", scale);
+    let leaf = match (scale, told) {
+        (1, _) => "CPUID 0x80000006",
+        (_, true) => "CPUID 0x80000006, in units of 32",
+        (_, false) => "CPUID 0x80000006, in units of 32 as on all of family 1Ah",
+    };
+    second_level(second.eax, LARGE, 2, leaf, scale);
+    second_level(second.ebx, SMALL, 2, leaf, scale);
     if let Some(huge) = huge {
         second_level(huge.eax, HUGE, 1, "CPUID 0x80000019", 1);
         second_level(huge.ebx, HUGE, 2, "CPUID 0x80000019", scale);

@@ -9,8 +9,9 @@ use crate::backing::{Mapping, Protection, page_bytes};
 use crate::recording::median;
 use crate::sampler::Sampler;
 
-/// Operations timed per row.
-const OPERATIONS: usize = 200;
+/// Operations timed per row: so many batches of so many, and interrupts are counted over the operations of each batch alone.
+const BATCHES: usize = 10;
+const EACH: usize = 20;
 
 /// One row: an operation on so many pages while so many other threads run.
 #[derive(Clone, Debug, Serialize)]
@@ -25,8 +26,8 @@ pub struct Shootdown {
     pub ns: f64,
     /// 90th percentile, ns.
     pub p90_ns: f64,
-    /// Interrupts of the kernel's row `TLB` per operation, all CPUs: the proof that other CPUs were told; `None` where
-    /// the kernel has no such row.
+    /// Interrupts of the kernel's row `TLB` per operation, all CPUs, of the calls that were timed: the proof that other CPUs were
+    /// told; `None` where the kernel has no such row.
     pub interrupts: Option<f64>,
 }
 
@@ -87,49 +88,66 @@ pub fn shootdowns(sampler: &Sampler, others: &[usize]) -> Result<Vec<Shootdown>,
 
 fn row(sampler: &Sampler, operation: &'static str, pages: u32, threads: usize) -> Result<Shootdown, String> {
     let bytes = pages as usize * page_bytes();
-    let new = || {
-        // Two pages of room around, so that neighbouring mappings never merge with it.
-        let mut mapping = Mapping::anonymous(bytes + 2 * page_bytes(), page_bytes(), Protection::None)
-            .map_err(|e| format!("{pages} pages: {e}"))?;
-        mapping.make_writable(page_bytes(), bytes).map_err(|e| format!("{pages} pages: {e}"))?;
-        Ok::<Mapping, String>(mapping)
-    };
-    let mut mapping = new()?;
-    let before = tlb_interrupts();
-    let mut times = Vec::with_capacity(OPERATIONS);
-    for _ in 0..OPERATIONS {
+    let mut areas = areas(pages, bytes)?;
+    let mut interrupts = Some(0);
+    let mut times = Vec::with_capacity(BATCHES * EACH);
+    for _ in 0..BATCHES {
         if operation == "munmap" {
-            mapping = new()?;
+            areas = self::areas(pages, bytes)?;
         }
-        let start = mapping.base().wrapping_add(page_bytes());
-        for offset in (0..bytes).step_by(page_bytes()) {
-            // SAFETY: in the writable part of the mapping.
-            unsafe { start.add(offset).write_volatile(1) };
-        }
-        let from = sampler.clock.stamp();
-        // SAFETY: each call is on the writable part of our own mapping, which nothing else uses.
-        let done = unsafe {
-            match operation {
-                "mprotect" => libc::mprotect(start.cast(), bytes, libc::PROT_READ),
-                "madvise" => libc::madvise(start.cast(), bytes, libc::MADV_DONTNEED),
-                _ => libc::munmap(start.cast(), bytes),
+        let starts: Vec<*mut u8> = (0..EACH).map(|i| areas.base().wrapping_add(offset(i, bytes))).collect();
+        for &start in &starts {
+            for page in (0..bytes).step_by(page_bytes()) {
+                // SAFETY: in a writable part of the mapping.
+                unsafe { start.add(page).write_volatile(1) };
             }
-        };
-        let ticks = sampler.clock.stamp().saturating_sub(from);
-        if done != 0 {
-            return Err(format!("{operation}: {}", std::io::Error::last_os_error()));
         }
-        times.push(sampler.clock.ns(ticks) - sampler.clock.cost_ns);
+        let before = tlb_interrupts();
+        for &start in &starts {
+            let from = sampler.clock.stamp();
+            // SAFETY: each call is on a writable part of our own mapping, which nothing else uses.
+            let done = unsafe {
+                match operation {
+                    "mprotect" => libc::mprotect(start.cast(), bytes, libc::PROT_READ),
+                    "madvise" => libc::madvise(start.cast(), bytes, libc::MADV_DONTNEED),
+                    _ => libc::munmap(start.cast(), bytes),
+                }
+            };
+            let ticks = sampler.clock.stamp().saturating_sub(from);
+            if done != 0 {
+                return Err(format!("{operation}: {}", std::io::Error::last_os_error()));
+            }
+            times.push(sampler.clock.ns(ticks) - sampler.clock.cost_ns);
+        }
+        let told = before.zip(tlb_interrupts()).map(|(before, after)| after - before);
+        interrupts = interrupts.zip(told).map(|(sum, told)| sum + told);
         if operation == "mprotect" {
-            // SAFETY: as above.
-            unsafe { libc::mprotect(start.cast(), bytes, libc::PROT_READ | libc::PROT_WRITE) };
+            for &start in &starts {
+                // SAFETY: as above.
+                unsafe { libc::mprotect(start.cast(), bytes, libc::PROT_READ | libc::PROT_WRITE) };
+            }
         }
     }
-    let interrupts = before.zip(tlb_interrupts()).map(|(a, b)| (b - a) as f64 / OPERATIONS as f64);
+    let interrupts = interrupts.map(|sum| sum as f64 / times.len() as f64);
     let ns = median(&times);
     times.sort_by(f64::total_cmp);
     let p90_ns = crate::recording::quantile(&times, 0.9);
     Ok(Shootdown { operation, pages, threads, ns, p90_ns, interrupts })
+}
+
+/// Where the area `i` begins: each has a page of room before it, so that neighbouring mappings never merge with it.
+fn offset(i: usize, bytes: usize) -> usize {
+    i * (bytes + page_bytes()) + page_bytes()
+}
+
+/// A mapping with [`EACH`] writable areas.
+fn areas(pages: u32, bytes: usize) -> Result<Mapping, String> {
+    let whole = Mapping::anonymous(offset(EACH, bytes), page_bytes(), Protection::None);
+    let mut mapping = whole.map_err(|e| format!("{pages} pages: {e}"))?;
+    for i in 0..EACH {
+        mapping.make_writable(offset(i, bytes), bytes).map_err(|e| format!("{pages} pages: {e}"))?;
+    }
+    Ok(mapping)
 }
 
 /// The kernel's count of TLB shoot-down interrupts, all CPUs.

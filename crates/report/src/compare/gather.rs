@@ -216,8 +216,15 @@ fn measured(
         Direction::Bigger => stats::Direction::Bigger,
         Direction::None => stats::Direction::None,
     };
-    let cells = lines.iter().map(|lines| cell(lines)).collect();
-    let mut measured = Measured::new(name, direction, cells);
+    let zeros = all().filter(|line| line.extra.get("counted").and_then(Value::as_f64) == Some(0.0)).count();
+    let values = all().filter(|line| line.value.is_some()).count();
+    let no_ratio = (zeros > 0 && values > 0 && !all().any(|line| line.exact)).then(|| {
+        format!("0 in {zeros} of {} runs: no ratio can be formed, only means compared", zeros + values)
+    });
+    // The others alone would be a choice.
+    let of = |lines: &&[(u32, &Invocation)]| if no_ratio.is_some() { Cell::default() } else { cell(lines) };
+    let mut measured = Measured::new(name, direction, lines.iter().map(of).collect());
+    measured.no_ratio = no_ratio;
     measured.control = all().any(|line| line.control) || is_arithmetic_or_l1(name) || (rules.control)(name);
     measured.expected = (rules.expect)(name);
     measured.gated = match &rules.gate {
@@ -290,7 +297,39 @@ fn is_arithmetic_or_l1(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_arithmetic_or_l1;
+    use super::*;
+
+    #[test]
+    fn counts_that_are_0_in_some_runs_form_no_ratio() {
+        let metric = record::Metric {
+            name: "perf/major-faults".into(),
+            unit: Unit::COUNT,
+            direction: Direction::Smaller,
+            per: "run".into(),
+            estimator: record::Estimator::Single,
+            control: false,
+            definition: 1,
+            doc: String::new(),
+        };
+        let some = Invocation::of(&metric).with_value(3.0);
+        let mut none = Invocation::of(&metric).without_value(Status::Skipped, "counted 0");
+        none.extra.insert("counted".into(), 0.into());
+        let no: fn(&str) -> bool = |_| false;
+        let rules = Rules {
+            only: Box::new(|_| true),
+            control: Box::new(no),
+            expect: Box::new(no),
+            gate: None,
+            margin: Box::new(|_| (None, None)),
+            history: BTreeMap::new(),
+        };
+        let (base, other) = ([(0, &some), (0, &some)], [(0, &some), (0, &none)]);
+        let (found, _) = measured("perf/major-faults", &[&base, &other], &rules);
+        assert!(found.no_ratio.is_some_and(|why| why.contains("0 in 1 of 4 runs")));
+        assert!(found.cells.iter().all(|cell| cell.observations.is_empty()));
+        let (found, _) = measured("perf/major-faults", &[&base, &base], &rules);
+        assert!(found.no_ratio.is_none() && found.cells[1].observations.len() == 2);
+    }
 
     #[test]
     fn controls_are_known_by_name() {

@@ -106,7 +106,7 @@ pub fn lines<'m>(
         .collect()
 }
 
-fn measured(line: Invocation, run: &Run, limits: &Limits, coarse_split: bool) -> Invocation {
+fn measured(mut line: Invocation, run: &Run, limits: &Limits, coarse_split: bool) -> Invocation {
     let usage = &run.finished.usage;
     let cpu_ns = usage.user_ns + usage.system_ns;
     let split = |ns: f64| {
@@ -133,7 +133,11 @@ fn measured(line: Invocation, run: &Run, limits: &Limits, coarse_split: bool) ->
         _ => Ok(usage.max_rss_bytes as f64 * 1e6),
     };
     match value.map(|ns| ns / 1e6) {
-        Ok(0.0) => line.without_value(Status::Skipped, "below resolution: measured 0"),
+        // Part of the mean all the same: without it the runs that were seen in a tick would be left alone.
+        Ok(0.0) => {
+            line.extra.insert("counted".into(), json!(0));
+            line.without_value(Status::Skipped, "below resolution: measured 0")
+        }
         Ok(value) => line.with_value(value),
         Err(why) => line.without_value(Status::Skipped, why),
     }

@@ -24,7 +24,7 @@ pub fn print(
         };
         let mean = summary.mean();
         let (number, unit) =
-            if summary.unit == "ms" { (decimals(mean, 2), "msec") } else { (decimals(mean, 0), "") };
+            if summary.unit == "ms" { (decimals(mean, 2), "msec") } else { (count(mean), "") };
         let beside = derived(event, mean, wall, clock, of);
         writeln!(out, "{}", row(&number, unit, event, &beside, summary).trim_end())?;
     }
@@ -112,6 +112,11 @@ fn time(summary: &Summary, words: &str) -> String {
         }
         None => format!("{mean:>16.9} {words}"),
     }
+}
+
+/// A mean count; a small one is not rounded to 0.
+fn count(mean: f64) -> String {
+    decimals(mean, if mean > 0.0 && mean < 9.95 && mean.fract() != 0.0 { 2 } else { 0 })
 }
 
 /// A number with thousands separators and at most `places` decimals.
