@@ -14,7 +14,7 @@ use super::ring::Ring;
 /// One load.
 #[derive(Clone, Debug, Serialize)]
 pub struct Loaded {
-    /// `read` (loads only) or `read_write` (each line is loaded and stored, so it is read and written back).
+    /// `idle` (no load), `read` (loads only) or `read_write` (each line is loaded and stored, so it is read and written back).
     pub mix: &'static str,
     /// Threads that make the load.
     pub threads: usize,
@@ -37,6 +37,9 @@ struct Shared {
 /// Bytes each load thread sweeps.
 const MOST_SWEEP: u64 = 256 << 20;
 
+/// From hardly any traffic to as much as the threads can make, denser where bandwidth is used up.
+const PAUSES: [u32; 8] = [4000, 500, 60, 15, 5, 2, 1, 0];
+
 /// Latency through `ring` under each load that `cpus` (other than ours) can make.
 pub fn loaded(
     sampler: &mut Sampler,
@@ -47,9 +50,10 @@ pub fn loaded(
     if cpus.is_empty() {
         return Err("one CPU only: nothing can load the memory meanwhile".into());
     }
-    let mut rows = Vec::new();
+    let (ns, _, p90) = latency_of(sampler, ring);
+    let mut rows = vec![Loaded { mix: "idle", threads: 0, pause: 0, mb_per_s: 0.0, ns, p90 }];
     for mix in ["read", "read_write"] {
-        for pause in [4000, 1000, 250, 60, 0] {
+        for pause in PAUSES {
             rows.push(row(sampler, ring, cpus, sweep.min(MOST_SWEEP), mix, pause)?);
         }
     }

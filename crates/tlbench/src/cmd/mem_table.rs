@@ -122,7 +122,7 @@ fn under_load(out: &mut impl Write, report: &Report) -> io::Result<()> {
     if report.loaded.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nLatency under load")?;
+    writeln!(out, "\nLatency under load: a random chain on one CPU, traffic from the others")?;
     let mut rows = vec![row(["traffic", "threads", "MB/s", "ns per load", "p90"])];
     for l in &report.loaded {
         rows.push(vec![
