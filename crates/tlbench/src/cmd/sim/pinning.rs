@@ -86,11 +86,23 @@ pub fn print(out: &mut impl Write, rows: &[Row], base: usize, flips: Option<&Vec
     if pinned.is_empty() {
         writeln!(out, "  no configuration pins anything; add --pin 0,1,2")?;
     }
+    let mut added: Vec<(usize, i64)> = vec![(0, 0)];
     for row in pinned {
         match break_even(&rows[base].outcome, &row.outcome) {
-            Ok(answer) => sentences(row, &answer).iter().try_for_each(|s| say(out, s))?,
+            Ok(answer) => {
+                sentences(row, &answer).iter().try_for_each(|s| say(out, s))?;
+                added.push((answer.pinned, answer.user_added));
+            }
             Err(reason) => say(out, &format!("{}: unknown, {reason}", row.name))?,
         }
+    }
+    added.sort_unstable();
+    if added.windows(2).any(|pair| pair[1].1 < pair[0].1) {
+        say(
+            out,
+            "caution: with fewer entries left user pages miss less here, which fifo and random replacement do by chance \
+             (Belady's anomaly); differences of that size say nothing",
+        )?;
     }
     for flip in flips.into_iter().flatten() {
         let runs: Vec<_> = stretches(&flip.verdicts)

@@ -168,7 +168,11 @@ fn means(plain: &[Run], counted: &[Run], by: By) -> Vec<(String, Result<f64, Str
     let mut events = vec![undisturbed(FAULTS, mean(&faults)), undisturbed(SWITCHES, mean(&switches))];
     events.extend(readings(counted).into_iter().filter(|(name, _)| name != FAULTS && name != SWITCHES));
     if by != By::Tracepoints {
-        let why = "tracepoints tell it; they need root or CAP_PERFMON, and tracefs";
+        let why = if rustix::process::geteuid().is_root() {
+            "tracepoints tell it; they need tracefs: mount -t tracefs nodev /sys/kernel/tracing"
+        } else {
+            "tracepoints tell it; they need root or CAP_PERFMON, and tracefs"
+        };
         events.extend([WAKE_UPS, FLUSHES].map(|name| (name.to_owned(), Err(why.to_owned()))));
     }
     if by == By::Ptrace {
