@@ -160,12 +160,49 @@ fn reserved_entries_are_lost_to_all() {
     assert_eq!(misses(tlb(32, "fifo", ""), &stream), 29);
 }
 
+/// What one TLB will be asked for is no business of another one beside it.
+#[test]
+fn opt_looks_into_the_future_of_its_own_tlb() {
+    let split = r#"{"tlbs":[{"name":"i","serves":"I","entries":2,"policy":"lru"},
+        {"name":"d","serves":"RW","entries":2,"policy":"opt"}]}"#;
+    let record = |kind, page: u64| Event::access(kind, page << 12, 1);
+    let stream = [
+        record(Kind::Read, 1),
+        record(Kind::Fetch, 1),
+        record(Kind::Read, 2),
+        record(Kind::Read, 3),
+        record(Kind::Read, 2),
+    ];
+    assert_eq!(run(Machine::from_json(split, "test").unwrap(), &stream).tlbs[1].misses, 3);
+    let apart = r#"{"tlbs":[{"name":"l","serves":"IR","entries":1,"policy":"opt"},
+        {"name":"s","serves":"W","entries":1,"policy":"opt"}]}"#;
+    let stream = [(Kind::Read, 1), (Kind::Read, 2), (Kind::Read, 1), (Kind::Write, 9), (Kind::Write, 10)];
+    let outcome =
+        run(Machine::from_json(apart, "test").unwrap(), &stream.map(|(kind, page)| record(kind, page)));
+    let of = |i: usize| (outcome.tlbs[i].lookups, outcome.tlbs[i].misses);
+    assert_eq!((of(0), of(1)), ((3, 3), (2, 2)));
+}
+
+/// Every touch counts with `lfu`, also beside a TLB whose future is kept.
+#[test]
+fn lfu_counts_touches_beside_opt() {
+    let of = |policy: &str| {
+        let text = format!(
+            r#"{{"tlbs":[{{"name":"i","serves":"I","entries":4,"policy":"{policy}"}},
+            {{"name":"d","serves":"RW","entries":2,"policy":"lfu"}}]}}"#
+        );
+        let stream = pages(&[1, 1, 1, 2, 3, 1, 3, 3, 3, 3, 2, 1]);
+        run(Machine::from_json(&text, "test").unwrap(), &stream).tlbs[1].misses
+    };
+    assert_eq!(of("opt"), of("lru"));
+}
+
 #[test]
 fn opt_has_a_limit() {
     let stream = read_all(&mut Generator::parse("random:pages=1000,refs=5000").unwrap()).unwrap();
     let options = Options { opt_limit: 100, ..Options::default() };
     let mut s = Simulation::new(vec![("x".into(), tlb(8, "opt", ""))], options).unwrap();
-    assert!(s.feed(&stream).unwrap_err().to_string().contains("longer than 100 runs"));
+    assert!(s.feed(&stream).unwrap_err().to_string().contains("longer than 100 lookups"));
     let options = Options { page_limit: 100, ..Options::default() };
     let mut s = Simulation::new(vec![("x".into(), tlb(8, "lru", ""))], options).unwrap();
     assert!(s.feed(&stream).unwrap_err().to_string().contains("more than 100 different pages"));

@@ -73,17 +73,12 @@ impl Configuration {
         &mut self.tlbs
     }
 
-    /// Whether fetches and data look in the same TLB first.
-    pub(super) fn unified(&self) -> bool {
-        self.machine.tlbs.iter().filter(|t| t.level == 1).any(|t| t.serves.class(0) && t.serves.class(1))
-    }
-
-    /// Whether this event empties the first level (of user entries, for a switch).
-    pub(super) fn empties(&self, control: Control) -> bool {
+    /// Whether this event empties a TLB (of user entries, for a switch).
+    pub(super) fn empties(&self, tlb: usize, control: Control) -> bool {
         match control {
             Control::FlushAll => true,
             Control::Switch => self.machine.flush_on_switch,
-            Control::Sync => self.machine.tlbs.iter().any(|t| t.level == 1 && t.sync_flush),
+            Control::Sync => self.machine.tlbs[tlb].sync_flush,
             Control::FlushPage(_) => false,
         }
     }
@@ -99,9 +94,7 @@ impl Configuration {
             Food::EveryLookup => {
                 for (range, control) in chunk.stretches() {
                     for &lookup in &chunk.lookups[range] {
-                        let (class, page) = ((lookup >> CLASS_SHIFT) as usize, lookup & PAGE_MASK);
-                        self.tlbs.count(class, page, pages, 1);
-                        self.lookup(class, page, pages);
+                        self.lookup_alone((lookup >> CLASS_SHIFT) as usize, lookup & PAGE_MASK, pages);
                     }
                     control.into_iter().for_each(|c| self.control(c, pages));
                 }
@@ -158,7 +151,7 @@ impl Configuration {
     }
 
     #[inline]
-    pub(super) fn count_run(&mut self, run: &Run, pages: &[Page]) {
+    fn count_run(&mut self, run: &Run, pages: &[Page]) {
         for side in 0..2 {
             if run.count[side] > 0 {
                 self.tlbs.count(side, run.page[side], pages, u64::from(run.count[side]));
@@ -166,9 +159,15 @@ impl Configuration {
         }
     }
 
+    /// One lookup of a stream that holds every one.
+    pub(super) fn lookup_alone(&mut self, class: usize, page: PageId, pages: &[Page]) {
+        self.tlbs.count(class, page, pages, 1);
+        self.lookup(class, page, pages);
+    }
+
     /// One lookup; whether the first level had the page.
     #[inline]
-    pub(super) fn lookup(&mut self, class: usize, page: PageId, pages: &[Page]) -> bool {
+    fn lookup(&mut self, class: usize, page: PageId, pages: &[Page]) -> bool {
         if self.tlbs.first_hit(class, page, pages) {
             return true;
         }

@@ -36,13 +36,13 @@ pub struct Options {
     pub conflicts: bool,
     /// Different pages a trace may touch before [`SimulationError::Pages`].
     pub page_limit: usize,
-    /// Runs that `opt` may keep in memory (40 bytes each) before [`SimulationError::FutureTooLong`].
+    /// Lookups that `opt` may keep in memory (8 bytes each) before [`SimulationError::FutureTooLong`].
     pub opt_limit: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { explain: false, conflicts: false, page_limit: 1 << 24, opt_limit: 1 << 24 }
+        Options { explain: false, conflicts: false, page_limit: 1 << 24, opt_limit: 1 << 26 }
     }
 }
 
@@ -57,10 +57,10 @@ pub enum SimulationError {
     Pages(#[from] TooManyPages),
     /// `opt` has to keep the whole stream, which is longer than allowed.
     #[error(
-        "policy opt keeps the stream in memory and it is longer than {limit} runs; simulate a shorter phase or thin it"
+        "policy opt keeps the stream in memory and it is longer than {limit} lookups; simulate a shorter phase or thin it"
     )]
     FutureTooLong {
-        /// Runs allowed.
+        /// Lookups allowed.
         limit: usize,
     },
 }
@@ -140,18 +140,20 @@ impl Group {
         {
             return Ok(self.decoder.simulate(events, member, &mut self.decoded, &mut self.runs)?);
         }
+        let foresees = !self.foreseeing.is_empty();
         let wanted = Wanted {
-            lookups: self.members.iter().any(|m| m.food() != Food::Runs),
-            runs: !self.foreseeing.is_empty() || self.members.iter().any(|m| m.food() == Food::Runs),
-            repeats: self.members.iter().any(|m| m.food() == Food::EveryLookup || m.tells_stores_apart()),
+            lookups: foresees || self.members.iter().any(|m| m.food() != Food::Runs),
+            runs: self.members.iter().any(|m| m.food() == Food::Runs),
+            repeats: foresees
+                || self.members.iter().any(|m| m.food() == Food::EveryLookup || m.tells_stores_apart()),
         };
         self.decoder.decode(events, wanted, &mut self.decoded, &mut self.runs)?;
         let pages = self.decoder.table().pages();
         for member in &mut self.members {
             member.feed(&self.decoded, &self.runs, pages);
         }
-        if !self.foreseeing.is_empty() {
-            self.recording.push(&self.runs)?;
+        if foresees {
+            self.recording.push(&self.decoded)?;
         }
         Ok(())
     }

@@ -107,7 +107,7 @@ impl Hierarchy {
 
     /// The TLB that a class looks up first for a page.
     #[inline]
-    fn first_tlb(&self, class: usize, page: PageId, pages: &[Page]) -> Option<usize> {
+    pub fn first_tlb(&self, class: usize, page: PageId, pages: &[Page]) -> Option<usize> {
         if self.by_size {
             self.paths[class][self.route(page, pages)].first().copied()
         } else {

@@ -71,8 +71,8 @@ pub struct Args {
     /// Different pages a trace may touch
     #[arg(long, value_name = "N", default_value_t = 1 << 24)]
     max_pages: usize,
-    /// Runs that policy opt may keep in memory (40 bytes each)
-    #[arg(long, value_name = "N", default_value_t = 1 << 24)]
+    /// Lookups that policy opt may keep in memory (8 bytes each)
+    #[arg(long, value_name = "N", default_value_t = 1 << 26)]
     max_future: usize,
     /// List the machines that come with the program
     #[arg(long)]
