@@ -18,6 +18,9 @@ use crate::recording::quantile;
 /// Passes before the one that is kept, as in the original.
 const WARM_PASSES: usize = 10;
 
+/// Fewest pages whose times are a distribution.
+const FEWEST_PAGES: usize = 256;
+
 /// Order of the accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -97,7 +100,10 @@ pub fn distribution(clock: &Clock, bytes: u64, order: Order, seed: u64) -> Resul
         );
     }
     let page = page_bytes();
-    let pages = usize::try_from(bytes / page as u64).map_err(|_| "too large".to_owned())?.max(1);
+    let pages = usize::try_from(bytes / page as u64).map_err(|_| "too large".to_owned())?;
+    if pages < FEWEST_PAGES {
+        return Err(format!("fewer than {FEWEST_PAGES} pages are no distribution; give a larger size"));
+    }
     let mapping = zero_pages(pages, 1).map_err(|e| e.to_string())?;
     let units = page / OFFSET_UNIT;
     let mut list: Vec<u32> = (0..pages).map(|p| (p * units) as u32).collect();
@@ -143,7 +149,11 @@ fn describe(clock: &Clock, bytes: u64, order: Order, baseline: &Baseline, deltas
     hit.sort_by(f64::total_cmp);
     let overhead_mean = mean(&hit[..hit.len() - hit.len() / 100]);
     let beyond = if coarse { overhead_mean - f64::from(overhead) } else { 0.0 };
-    let modes = name_modes(&counts, &peaks, step, net.len());
+    let modes = if coarse {
+        vec![Mode { at: mean(kept) - beyond, share: 1.0, name: "hits and misses together".into() }]
+    } else {
+        name_modes(&counts, &peaks, step, net.len())
+    };
     let threshold = valley(&counts, &peaks).map(|at| (at as f64 + 0.5) * f64::from(step));
     let misses_pct = threshold.map(|t| {
         let above = net.len() - net.partition_point(|&n| n < t);
@@ -284,7 +294,7 @@ mod tests {
         let deltas = [0, 26, 26, 52].repeat(100);
         let baseline = Baseline { overhead: 0, hit: [0, 26].repeat(50) };
         let found = describe(&clock, 1 << 24, Order::Random, &baseline, deltas);
-        assert!(found.coarse() && found.modes.is_empty() && found.threshold.is_none());
+        assert!(found.coarse() && found.modes.len() == 1 && found.threshold.is_none());
         assert!((found.overhead_mean - 13.0).abs() < 0.5 && (found.average - 13.0).abs() < 0.5, "{found:?}");
     }
 

@@ -81,6 +81,9 @@ pub struct Recording {
     pub batches: Vec<Batch>,
 }
 
+/// Largest base page that a recording may claim: a mebibyte, beyond any processor's.
+const LARGEST_BASE_PAGE: u64 = 1 << 20;
+
 /// A sentinel is quiet up to this many times what a hit costs.
 const QUIET: f64 = 1.06;
 /// Sentinels over at least this share of the largest one's pages count.
@@ -112,16 +115,27 @@ impl Recording {
 
     /// Whether the numbers can be analysed; the error says which can't.
     pub fn check(&self) -> Result<(), String> {
-        if !self.page_bytes.is_power_of_two() {
-            return Err(format!("page_bytes {} is not a power of two", self.page_bytes));
+        if !self.page_bytes.is_power_of_two() || self.page_bytes > LARGEST_BASE_PAGE {
+            return Err(format!(
+                "page_bytes is {}; base pages are a power of two up to {LARGEST_BASE_PAGE}",
+                self.page_bytes
+            ));
+        }
+        if self.own_lines == 0 {
+            return Err("chunks.own_lines is 0".into());
         }
         for (at, batch) in self.batches.iter().enumerate() {
             let times = batch.chunk_ns.iter().all(|ns| ns.is_finite() && *ns >= 0.0);
-            let cycle = batch.cycle_ns.is_finite() && batch.cycle_ns > 0.0;
-            let sentinel = batch.sentinel.is_none_or(|s| s.cycles >= 0.0);
-            if !times || !cycle || !sentinel || batch.request.stride == 0 || batch.request.pages == 0 {
-                return Err(format!("batch {at} of chunks.batches holds an impossible number"));
-            }
+            let wrong = match () {
+                () if batch.request.stride == 0 => "stride",
+                () if batch.request.pages == 0 => "pages",
+                () if batch.accesses == 0 => "accesses",
+                () if !(batch.cycle_ns.is_finite() && batch.cycle_ns > 0.0) => "cycle_ns",
+                () if !times => "chunk_ns",
+                () if batch.sentinel.is_some_and(|s| s.pages == 0 || !(s.cycles >= 0.0)) => "sentinel",
+                () => continue,
+            };
+            return Err(format!("{wrong} of batch {at} of chunks.batches is an impossible number"));
         }
         Ok(())
     }

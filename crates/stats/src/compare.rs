@@ -102,11 +102,17 @@ pub fn compare(table: &Table, pairs: &[(usize, usize)], options: &Options) -> Re
             comparison(&pair, &reduced, drafts)
         })
         .collect();
+    // Not even a pair, and there is a reason.
+    let nothing_left = comparisons.is_empty() && !options.not_comparable.is_empty();
     let worst = |code: u8| [0, 3, 1, 4].iter().position(|&c| c == code);
     Report {
         controlled_order: table.layout.controlled(),
-        comparable: comparisons.iter().all(|c| c.comparable),
-        exit_code: comparisons.iter().map(|c| c.exit_code).max_by_key(|&code| worst(code)).unwrap_or(0),
+        comparable: comparisons.iter().all(|c| c.comparable) && !nothing_left,
+        exit_code: comparisons
+            .iter()
+            .map(|c| c.exit_code)
+            .max_by_key(|&code| worst(code))
+            .unwrap_or(if nothing_left { 4 } else { 0 }),
         comparisons,
     }
 }

@@ -148,13 +148,26 @@ fn random_replacement_has_a_spread() {
 fn wrong_input_ends_with_2_and_says_where() {
     let folder = tempfile::tempdir().unwrap();
     let bad = file(folder.path(), "bad.tr", "R 1000,4\nR 2000\n");
-    let cases: [(&[&str], &str); 6] = [
+    let one = file(folder.path(), "one.tr", "R 1000,4\n");
+    let tlb = r#"{"tlbs":[{"name":"u","serves":"IRW","entries":8,"policy":"lru"}],"#;
+    let cheap = file(
+        folder.path(),
+        "cheap.json",
+        &format!(r#"{tlb}"walk":{{"kind":"radix","levels":4,"cycles":-5}}}}"#),
+    );
+    let open = file(folder.path(), "open.toml", "a = [");
+    let cases: [(&[&str], &str); 11] = [
         (&["sim", &bad], "line 2 (byte 9)"),
         (&["trace", &bad], "line 2 (byte 9)"),
         (&["sim", "--generate", "cycle", "-m", "zen"], "did you mean zen2"),
         (&["sim", "--generate", "circle"], "patterns are cycle"),
         (&["sim", "--generate", "cycle", "--vary", "entries=0"], "entries = 0"),
         (&["sim"], "no trace"),
+        (&["sim", &one, "--vary", "entries=1..1000000000"], "more than 10000 values"),
+        (&["sim", &one, "--vary", "entries=5..1"], "from the smaller number up"),
+        (&["sim", &one, "-m", &cheap], "walk.cycles"),
+        (&["sim", &one, "-m", &open], "line 1, column 6"),
+        (&["trace", &one, "-o", &one], "would be overwritten"),
     ];
     for (arguments, expected) in cases {
         let (code, out, err) = tlbench(arguments);
@@ -162,6 +175,7 @@ fn wrong_input_ends_with_2_and_says_where() {
         assert!(err.contains(expected), "{arguments:?}: {err}");
         assert_eq!(out, "");
     }
+    assert_eq!(std::fs::read_to_string(&one).unwrap(), "R 1000,4\n");
 }
 
 /// Damage of every kind, as `sim` and `trace` report it.

@@ -108,6 +108,10 @@ fn failures_are_counted_named_and_left_out() {
     let late = document(place.path(), 1, &["-r", "1", "--timeout", "0.2s", "--", "sleep", "1000"]);
     assert_eq!(runs(&late, 0)[0]["failure"], "time-out");
     document(place.path(), 0, &["-r", "1", "-i", "--", "sh", "-c", "exit 7"]);
+    for both in [["false", "--", "true"], ["false", "--", "false"]] {
+        let none_good = document(place.path(), 4, &[&["-r", "2", "--"][..], &both].concat());
+        assert_eq!(none_good["comparison"]["comparable"], false, "{both:?}");
+    }
     let said = stat(place.path(), &["-r", "1", "--", "sh", "-c", "echo broken >&2; exit 1"]);
     assert!(String::from_utf8_lossy(&said.stderr).contains("broken"));
     let missing = stat(place.path(), &["--", "no-such-command-here"]);

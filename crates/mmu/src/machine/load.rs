@@ -9,6 +9,8 @@ use super::{Bytes, Machine, MachineError, PolicyName, TlbSpec, measured, preset}
 const MAX_TLBS: usize = 32;
 const MAX_ENTRIES: u32 = 1 << 20;
 const MAX_RANGES: usize = 4096;
+/// Largest cost of anything, so that sums over a trace stay finite.
+const MOST_CYCLES: f64 = 1e9;
 
 include!(concat!(env!("OUT_DIR"), "/builtin_machines.rs"));
 
@@ -41,7 +43,8 @@ impl Machine {
         }
         let text =
             std::fs::read_to_string(path).map_err(|source| MachineError::Io { path: name.into(), source })?;
-        let mut machine = Self::from_text(&text, name)?;
+        let json = path.extension().is_some_and(|e| e == "json");
+        let mut machine = if json { Self::from_json(&text, name) } else { Self::from_text(&text, name) }?;
         if machine.name.is_empty() {
             machine.name = path.file_stem().map_or_else(|| name.into(), |s| s.to_string_lossy().into_owned());
         }
@@ -64,7 +67,7 @@ impl Machine {
         let file: MapFile = if text.trim_start().starts_with('{') {
             serde_json::from_str(text).map_err(|e| fail(e.to_string()))?
         } else {
-            toml::from_str(text).map_err(|e| fail(e.to_string()))?
+            toml::from_str(text).map_err(|e| fail(toml_reason(text, &e)))?
         };
         file.apply(self).map_err(fail)?.checked(name)
     }
@@ -72,7 +75,7 @@ impl Machine {
     /// From TOML text; `name` stands in errors.
     pub fn from_toml(text: &str, name: &str) -> Result<Self, MachineError> {
         let machine: Machine = toml::from_str(text)
-            .map_err(|e| MachineError::Syntax { name: name.into(), reason: e.to_string() })?;
+            .map_err(|e| MachineError::Syntax { name: name.into(), reason: toml_reason(text, &e) })?;
         machine.checked(name)
     }
 
@@ -119,6 +122,7 @@ impl Machine {
                 return Err(fail(&format!("tlb {}", tlb.name), reason.into()));
             }
         }
+        check_costs(&self).map_err(|(place, r)| fail(place, r))?;
         self.check_overlap().map_err(|(place, r)| fail(&place, r))?;
         if let Some(kernel) = self.kernel {
             check_page(kernel.large_page).map_err(|r| fail("kernel", r))?;
@@ -150,6 +154,55 @@ impl Machine {
     /// Applies map presets joined by `+`: `4k`, `large-on-demand`, `pin=N`, `bat`, `thp`.
     pub fn with_preset(&self, words: &str) -> Result<Self, MachineError> {
         preset::apply(self, words)
+    }
+}
+
+/// One line of what the parser says, with its place.
+fn toml_reason(text: &str, error: &toml::de::Error) -> String {
+    const LONGEST: usize = 200;
+    let message: String = error.message().replace('\n', "; ").chars().take(LONGEST).collect();
+    match error.span().and_then(|span| text.get(..span.start)) {
+        Some(before) => {
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().map_or(0, |last| last.chars().count()) + 1;
+            format!("line {line}, column {column}: {message}")
+        }
+        None => message,
+    }
+}
+
+/// Every cost that a machine may state, with its name.
+fn costs(machine: &Machine) -> Vec<(&'static str, Option<f64>)> {
+    let walk =
+        machine.walk.iter().flat_map(|w| [("walk.cycles", w.cycles), ("walk.refs_cycles", w.refs_cycles)]);
+    let handler = machine.handler.iter().flat_map(|h| {
+        [
+            ("handler.user_4k", h.user_4k),
+            ("handler.kernel_4k", h.kernel_4k),
+            ("handler.kernel_large", h.kernel_large),
+            ("handler.pin_extra", h.pin_extra),
+            ("handler.cold_extra", h.cold_extra),
+        ]
+    });
+    let flush = machine
+        .flush
+        .iter()
+        .flat_map(|f| [("flush.mm", f.mm), ("flush.page", f.page), ("flush.loop_cycles", f.loop_cycles)]);
+    let hits = machine.tlbs.iter().map(|t| ("tlb.hit_cycles", t.hit_cycles));
+    walk.chain(handler).chain(flush).chain(hits).collect()
+}
+
+fn check_costs(machine: &Machine) -> Result<(), (&'static str, String)> {
+    for (name, value) in [("clock_mhz", machine.clock_mhz), ("cpi", machine.cpi)] {
+        if value.is_some_and(|v| !(v > 0.0 && v <= MOST_CYCLES)) {
+            return Err((name, format!("write a number above 0, at most {MOST_CYCLES:e}, or leave it out")));
+        }
+    }
+    match costs(machine).into_iter().find(|(_, v)| v.is_some_and(|v| !(0.0..=MOST_CYCLES).contains(&v))) {
+        Some((name, _)) => {
+            Err((name, format!("write cycles from 0 to {MOST_CYCLES:e}, or leave it out where not known")))
+        }
+        None => Ok(()),
     }
 }
 

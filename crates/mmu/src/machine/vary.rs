@@ -14,7 +14,7 @@ pub struct Variation {
 }
 
 /// Largest number of configurations one sweep may have.
-const MAX_CONFIGURATIONS: usize = 100_000;
+const MAX_CONFIGURATIONS: usize = 10_000;
 
 impl Variation {
     /// Parses `[TLB.]FIELD=V1,V2,…`; `A..B` and `A..B..STEP` stand for ranges of whole numbers, ends included.
@@ -31,8 +31,17 @@ impl Variation {
         let mut values = Vec::new();
         for part in right.split(',').filter(|p| !p.is_empty()) {
             match range(part) {
-                Some(numbers) => values.extend(numbers.take(MAX_CONFIGURATIONS).map(|n| n.to_string())),
+                Some(mut numbers) => {
+                    let first =
+                        numbers.next().ok_or_else(|| fail("a range goes from the smaller number up"))?;
+                    // One more than allowed, so that too many are seen below.
+                    let numbers = std::iter::once(first).chain(numbers).take(MAX_CONFIGURATIONS + 1);
+                    values.extend(numbers.map(|n| n.to_string()));
+                }
                 None => values.push(part.to_string()),
+            }
+            if values.len() > MAX_CONFIGURATIONS {
+                return Err(fail(&format!("more than {MAX_CONFIGURATIONS} values")));
             }
         }
         if values.is_empty() {

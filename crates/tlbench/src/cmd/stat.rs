@@ -4,7 +4,7 @@ mod simulated;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -125,6 +125,9 @@ const RESTLESS: [&str; 4] =
 
 /// Runs the command.
 pub fn run(args: &Args) -> Outcome {
+    if args.verdict.json && args.output.as_deref() == Some(Path::new("-")) {
+        bail!("--json and `-o -` both print to standard output; leave one away");
+    }
     let subjects = args.subjects()?;
     if let Some(machine) = &args.simulate_tlb {
         let commands: Vec<_> = subjects.into_iter().map(|s| (s.name, s.arguments)).collect();

@@ -138,6 +138,7 @@ fn show(args: &Args, reports: &[Report]) -> anyhow::Result<()> {
 /// The part of a stored report that the analysis needs.
 #[derive(Deserialize)]
 struct Stored {
+    schema: u64,
     page_bytes: u64,
     cpu_claimed: String,
     chunks: Chunks,
@@ -154,6 +155,12 @@ fn replay(path: &Path) -> anyhow::Result<Report> {
     reader.take(MOST_REPLAY_BYTES).read_to_string(&mut text).with_context(|| name.clone())?;
     let stored: Stored = serde_json::from_str(&text)
         .with_context(|| format!("{name}: not the output of `tlbench tlb --json`"))?;
+    if stored.schema != 1 {
+        anyhow::bail!(
+            "{name}: schema {} is not known to this version of tlbench, which reads 1",
+            stored.schema
+        );
+    }
     let recording = Recording {
         page_bytes: stored.page_bytes,
         own_lines: stored.chunks.own_lines,

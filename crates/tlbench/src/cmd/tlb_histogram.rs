@@ -49,7 +49,9 @@ pub fn run(
             }
             let mut distribution = histogram::distribution(&clock, bytes, name, seed)
                 .map_err(|reason| anyhow::anyhow!("{} MiB: {reason}", bytes >> 20))?;
-            histogram::name(&mut distribution.modes, levels.0, levels.1);
+            if !distribution.coarse() {
+                histogram::name(&mut distribution.modes, levels.0, levels.1);
+            }
             if dump.is_none() {
                 distribution.deltas = Vec::new();
             }

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Write};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use mmu::event::{Event, Kind};
 use mmu::writer::{BinaryWriter, CompressedWriter, TextWriter, TraceWriter};
 use serde_json::json;
@@ -35,6 +35,9 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Outcome {
+    if let Some(path) = args.output.as_deref().filter(|path| args.source.reads(path)) {
+        bail!("{path}: is read as well and would be overwritten; write to another file");
+    }
     let mut stream = args.source.open()?;
     let mut writer = None;
     let mut counts = Counts::default();
@@ -58,7 +61,7 @@ pub fn run(args: &Args) -> Outcome {
     }
     let facts = stream.finish()?;
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&counts.json(&facts))?);
+        writeln!(io::stdout().lock(), "{:#}", counts.json(&facts))?;
     } else if args.output.as_deref() != Some("-") {
         counts.print(&mut io::stdout().lock(), &facts)?;
     }

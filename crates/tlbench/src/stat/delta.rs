@@ -20,6 +20,13 @@ pub fn print(
         summaries.iter().find(|s| s.metric == metric).filter(|s| !s.values.is_empty()).cloned()
     };
     for (i, (name, summaries)) in others.iter().enumerate() {
+        if !base
+            .1
+            .iter()
+            .any(|before| shown(base.1, &before.metric).and(shown(summaries, &before.metric)).is_some())
+        {
+            continue;
+        }
         writeln!(out, "\n base:  {}\n other: {name}", base.0)?;
         writeln!(out, " {:>13} {:>13} {:>12} {:<12} {:<22} verdict", "base", "other", "change", "", "of")?;
         for before in base.1 {

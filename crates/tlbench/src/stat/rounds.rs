@@ -278,6 +278,16 @@ impl Rounds {
         }
     }
 
+    /// Commands of which no run was good.
+    fn all_failed(&self) -> Vec<String> {
+        let lines = &self.record.invocations;
+        let is_good = |name: &&String| {
+            lines.iter().any(|line| line.configuration.as_ref() == Some(name) && line.value.is_some())
+        };
+        let names = self.record.header.plan.configurations.iter();
+        names.filter(|name| !is_good(name)).map(|name| format!("every run of `{name}` failed")).collect()
+    }
+
     /// Verdicts on what there is, every command against the first.
     pub fn judge(&self, rules: &Rules<'_>, options: &stats::Options) -> (Gathered, Report) {
         // A metric without any value has no verdict and no place in the table; why is said below it.
@@ -293,6 +303,7 @@ impl Rounds {
         let pairs: Vec<(usize, usize)> =
             (1..gathered.table.configurations.len()).map(|other| (0, other)).collect();
         gathered.not_comparable.extend(self.not_comparable.iter().cloned());
+        gathered.not_comparable.extend(self.all_failed());
         let mut options = options.clone();
         options.not_comparable.extend(gathered.not_comparable.iter().cloned());
         let report = stats::compare(&gathered.table, &pairs, &options);

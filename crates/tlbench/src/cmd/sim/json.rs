@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::Args;
 use super::configurations::Row;
 use super::pinning::{Flip, word};
+use super::screen;
 use crate::cmd::trace::Facts;
 
 /// Version of the document.
@@ -62,6 +63,12 @@ fn configuration(row: &Row, base: &Row, facts: &Facts, args: &Args) -> Value {
         "cycles": cost.as_ref().ok().map(mmu::cost::Cycles::total),
         "reason": cost.as_ref().err(),
         "share_of_time": share,
+        "share_reason": match (share, facts.thinned) {
+            (Some(_), _) => None,
+            (None, true) => Some("the trace is thinned"),
+            (None, false) => Some(screen::no_share(o)),
+        },
+        "walk_refs_reason": o.walk_refs.is_none().then_some("the machine's walks are not counted in references"),
         "by": by(o),
         "flushes": o.flushes,
         "page_flushes": o.page_flushes,

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use mmu::cost::{Scale, cycles};
-use mmu::sim::CAUSES;
+use mmu::sim::{CAUSES, Outcome};
 use report::{grid, significant};
 
 use super::configurations::Row;
@@ -139,12 +139,21 @@ fn tlb_rows(row: &Row) -> Vec<Vec<String>> {
     tlbs.iter().enumerate().map(line).collect()
 }
 
+/// Why the share of time is not known.
+pub fn no_share(outcome: &Outcome) -> &'static str {
+    if outcome.machine.cpi.is_none() {
+        "the machine file has no cpi"
+    } else {
+        "the trace has no fetches, so instructions can't be counted"
+    }
+}
+
 fn notes(out: &mut impl Write, rows: &[Row], thinned: bool) -> io::Result<()> {
     let mut said: Vec<String> = Vec::new();
     for row in rows {
         let note = match cycles(&row.outcome, Scale::default(), thinned) {
             Err(reason) => format!("cycles of {}: {reason}", row.outcome.machine.name),
-            Ok(c) if c.share.is_none() && !thinned => "of time: the machine file has no cpi".into(),
+            Ok(c) if c.share.is_none() && !thinned => format!("of time: {}", no_share(&row.outcome)),
             Ok(_) => continue,
         };
         if !said.contains(&note) {

@@ -1,6 +1,7 @@
 //! Where references come from, for `trace` and `sim`: files, standard input, generators or a traced command.
 
 use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -92,6 +93,13 @@ impl Source {
             mark: None,
             limit: None,
         }
+    }
+
+    /// Whether the file at `path` is one of the traces.
+    pub fn reads(&self, path: &str) -> bool {
+        let identity = |path: &str| std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino(), m.is_file()));
+        let output = identity(path).filter(|(.., is_file)| *is_file);
+        output.is_some() && self.traces.iter().any(|trace| identity(trace) == output)
     }
 
     /// Opens the first source; a command starts running.
