@@ -51,8 +51,11 @@ impl LineParser for DrView {
     }
 }
 
-/// `W0.T7`: workload (a process, here) and thread.
+/// `W0.T7`: workload (a process, here) and thread; `T7` before workloads were numbered.
 fn task(word: &[u8]) -> Option<u64> {
+    if let Some(thread) = word.strip_prefix(b"T") {
+        return Some(decimal(thread)? & 0xffff_ffff);
+    }
     let at = memchr::memchr(b'.', word)?;
     let workload = decimal(word[..at].strip_prefix(b"W")?)?;
     let thread = decimal(word[at + 1..].strip_prefix(b"T")?)?;

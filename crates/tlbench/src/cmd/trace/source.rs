@@ -237,6 +237,9 @@ impl Stream {
             Some((thinner, check)) => Some((thinner.kept, check.finish()?)),
             None => None,
         };
+        if self.references == 0 {
+            eprintln!("tlbench: no reference was read: the input is empty, or the selection leaves nothing");
+        }
         let seconds = self.started.elapsed().as_secs_f64();
         Ok(Facts { references: self.references, thinned: self.thinned, seconds, thinning, exit })
     }
