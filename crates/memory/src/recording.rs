@@ -132,7 +132,9 @@ impl Recording {
                 () if batch.accesses == 0 => "accesses",
                 () if !(batch.cycle_ns.is_finite() && batch.cycle_ns > 0.0) => "cycle_ns",
                 () if !times => "chunk_ns",
-                () if batch.sentinel.is_some_and(|s| s.pages == 0 || !(s.cycles >= 0.0)) => "sentinel",
+                () if batch.sentinel.is_some_and(|s| s.pages == 0 || s.cycles.is_nan() || s.cycles < 0.0) => {
+                    "sentinel"
+                }
                 () => continue,
             };
             return Err(format!("{wrong} of batch {at} of chunks.batches is an impossible number"));
