@@ -26,6 +26,7 @@ mod signals;
 mod stop;
 mod timer;
 mod tiny_elf;
+mod urgent;
 mod witness;
 pub mod worker;
 mod worker_process;
@@ -53,6 +54,7 @@ pub use signals::{Interrupt, Signals};
 pub use stop::{Stop, check, cvt};
 pub use timer::Timer;
 pub use tiny_elf::TinyProgram;
+pub use urgent::Urgent;
 pub use witness::{MachineCounts, Witness};
 
 /// What a benchmark file imports.

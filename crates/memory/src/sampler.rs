@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use harness::Clock;
+use harness::{Clock, Urgent};
 
 use crate::kernel::{MULTIPLY_CYCLES, multiply_chain};
 use crate::recording::{Batch, Request};
@@ -110,7 +110,7 @@ impl Sampler {
         while !settle && warmed.elapsed() < COME_TO_REST {
             pass();
         }
-        let burst = self.real_time.then(Burst::start).flatten();
+        let burst = self.real_time.then(Urgent::start).flatten();
         let started = Instant::now();
         let mut passes = CHUNK.div_ceil(per_pass.max(1));
         let warm = self.clock.stamp();
@@ -194,40 +194,9 @@ fn involuntary_switches() -> i64 {
     }
 }
 
-/// A stretch at the lowest real-time priority; the former policy is back when it is dropped.
-struct Burst {
-    policy: libc::c_int,
-    parameter: libc::sched_param,
-}
-
-impl Burst {
-    /// `None` where it is not allowed.
-    fn start() -> Option<Burst> {
-        // SAFETY: the parameters are valid structures of this thread's own.
-        unsafe {
-            let mut parameter: libc::sched_param = std::mem::zeroed();
-            let policy = libc::sched_getscheduler(0);
-            if policy < 0 || libc::sched_getparam(0, &mut parameter) != 0 {
-                return None;
-            }
-            let mut wanted: libc::sched_param = std::mem::zeroed();
-            wanted.sched_priority = libc::sched_get_priority_min(libc::SCHED_FIFO);
-            let raised = libc::sched_setscheduler(0, libc::SCHED_FIFO, &wanted) == 0;
-            raised.then_some(Burst { policy, parameter })
-        }
-    }
-}
-
-impl Drop for Burst {
-    fn drop(&mut self) {
-        // SAFETY: as in `start`; lowering one's own priority is always allowed.
-        unsafe { libc::sched_setscheduler(0, self.policy, &self.parameter) };
-    }
-}
-
 /// Why real-time bursts can't be had; `None` when they can.
 pub fn real_time_refusal() -> Option<String> {
-    match Burst::start() {
+    match Urgent::start() {
         Some(_) => None,
         None => Some(format!("SCHED_FIFO: {}", std::io::Error::last_os_error())),
     }

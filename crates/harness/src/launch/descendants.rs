@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use super::urgent::Urgent;
+use crate::Urgent;
 
 /// When for so long no process more was stopped or gone, what is left hangs in the kernel; nobody can end it.
 const PATIENCE: Duration = Duration::from_secs(5);

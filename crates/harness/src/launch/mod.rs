@@ -7,7 +7,6 @@ mod program;
 mod resident;
 mod script;
 mod streams;
-mod urgent;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

@@ -1,15 +1,15 @@
-//! The CPU before others, where that is allowed.
+//! The CPU before others, where that is allowed: `SCHED_FIFO` (sched(7)).
 
 /// This thread at the lowest real-time priority; the former policy is back when it is dropped. What it starts has the usual
 /// one.
-pub(super) struct Urgent {
+pub struct Urgent {
     policy: libc::c_int,
     parameter: libc::sched_param,
 }
 
 impl Urgent {
     /// `None` where it is not allowed.
-    pub(super) fn start() -> Option<Urgent> {
+    pub fn start() -> Option<Urgent> {
         // SAFETY: the parameters are valid structures of this thread's own.
         unsafe {
             let mut parameter: libc::sched_param = std::mem::zeroed();
