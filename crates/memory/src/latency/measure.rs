@@ -195,7 +195,7 @@ fn under_load(sampler: &mut Sampler, report: &mut Report, others: &[usize], limi
         }
     };
     ring.settle(last_level);
-    report.parallelism.push(parallelism(sampler, &ring));
+    report.parallelism.push(parallelism(&sampler.clock, &ring));
     match loaded(sampler, &mut ring, others, most / 4) {
         Ok(rows) => report.loaded = rows,
         Err(reason) => report.notes.push(format!("latency under load: {reason}")),

@@ -37,7 +37,7 @@ pub enum Pages {
 }
 
 /// Places of a ring that are known without walking it.
-pub const PLACES: usize = 24;
+pub const PLACES: usize = 1024;
 
 /// The ring.
 pub struct Ring {
