@@ -1,7 +1,8 @@
 //! The CPU before others, where that is allowed: `SCHED_FIFO` (sched(7)).
 
-/// This thread at the lowest real-time priority; the former policy is back when it is dropped. What it starts has the usual
-/// one.
+/// This thread at the lowest real-time priority; the former policy is back when it is dropped. Nothing may be started meanwhile:
+/// it would inherit the priority. (`SCHED_RESET_ON_FORK` would see to that, but who lacks CAP_SYS_NICE can't take it back, and
+/// the thread would stay as it is.)
 pub struct Urgent {
     policy: libc::c_int,
     parameter: libc::sched_param,
@@ -19,8 +20,8 @@ impl Urgent {
             }
             let mut wanted: libc::sched_param = std::mem::zeroed();
             wanted.sched_priority = libc::sched_get_priority_min(libc::SCHED_FIFO);
-            let fifo = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
-            (libc::sched_setscheduler(0, fifo, &wanted) == 0).then_some(Urgent { policy, parameter })
+            let raised = libc::sched_setscheduler(0, libc::SCHED_FIFO, &wanted) == 0;
+            raised.then_some(Urgent { policy, parameter })
         }
     }
 }
@@ -29,5 +30,23 @@ impl Drop for Urgent {
     fn drop(&mut self) {
         // SAFETY: as in `start`; lowering one's own priority is always allowed.
         unsafe { libc::sched_setscheduler(0, self.policy, &self.parameter) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Also for a user who may raise the priority by RLIMIT_RTPRIO alone.
+    #[test]
+    fn the_former_policy_is_back() {
+        // SAFETY: asks only for the policy of this thread.
+        let policy = || unsafe { libc::sched_getscheduler(0) };
+        let before = policy();
+        if let Some(urgent) = Urgent::start() {
+            assert_eq!(policy(), libc::SCHED_FIFO);
+            drop(urgent);
+        }
+        assert_eq!(policy(), before);
     }
 }

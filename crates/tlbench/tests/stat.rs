@@ -399,24 +399,6 @@ fn a_chain_of_execs_is_counted_per_exec() {
 }
 
 #[test]
-fn a_mix_says_what_share_of_the_run_is_known() {
-    let place = tempfile::tempdir().unwrap();
-    let document =
-        document(place.path(), 0, &["--mix", "-r", "2", "--", "sh", "-c", "cat /etc/passwd; exit 0"]);
-    let mix = document["commands"][0]["mix"].as_array().unwrap();
-    let of = |what: &str| mix.iter().find(|item| item["what"] == what).unwrap();
-    // Faults are known without any right, by getrusage.
-    assert!(number(of("page-faults"), "per_run") > 10.0);
-    let forks = of("sched:sched_process_fork");
-    if forks["per_run"].is_number() {
-        assert!(number(forks, "per_run") >= 1.0 && number(of("sched:sched_process_exec"), "per_run") >= 2.0);
-        assert!(number(of("system call read"), "per_run") >= 2.0);
-    } else {
-        assert!(!forks["reason"].as_str().unwrap().is_empty());
-    }
-}
-
-#[test]
 fn blocks_of_short_commands_hold_several_turns_of_each() {
     let place = tempfile::tempdir().unwrap();
     let (_, document) = judged(place.path(), &["--max-time", "3s", "--", "true", "--", "true"]);

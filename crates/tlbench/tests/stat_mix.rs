@@ -146,3 +146,22 @@ fn a_profile_names_the_function_that_moved_or_says_why_not() {
         assert_ne!(function["base_pct"], function["pct"]);
     }
 }
+
+#[test]
+fn a_mix_says_what_share_of_the_run_is_known() {
+    let place = tempfile::tempdir().unwrap();
+    let document = document(place.path(), &["--mix", "-r", "2", "--", "sh", "-c", "cat /etc/passwd; exit 0"]);
+    // Faults are known without any right, by getrusage.
+    assert!(per_run(&document, "page-faults").unwrap() > 10.0);
+    let mix = document["commands"][0]["mix"].as_array().unwrap();
+    let forks = mix.iter().find(|item| item["what"] == "sched:sched_process_fork").unwrap();
+    if forks["per_run"].is_number() {
+        assert!(
+            per_run(&document, "sched:sched_process_fork").unwrap() >= 1.0
+                && per_run(&document, "sched:sched_process_exec").unwrap() >= 2.0
+        );
+        assert!(per_run(&document, "system call read").unwrap() >= 2.0);
+    } else {
+        assert!(!forks["reason"].as_str().unwrap().is_empty());
+    }
+}

@@ -26,6 +26,9 @@ const MOST: usize = 48;
 /// Steps of each chain in one chunk: short, so that a chunk in which others had the CPU is one of many.
 const STEPS: u64 = 64;
 
+/// Most chunks of a number of chains, however large the ring: 20 ms at most at 160 ns per load.
+const MOST_CHUNKS: usize = 2000;
+
 /// Measures 1 to 48 chains through `ring`, which must be random. Every number of chains has a part of the ring of its own,
 /// and every chain a part of that: what was walked before is in some cache.
 pub fn parallelism(clock: &Clock, ring: &Ring) -> Parallelism {
@@ -38,7 +41,7 @@ pub fn parallelism(clock: &Clock, ring: &Ring) -> Parallelism {
             let each = part.len() / $k;
             let mut at: [*const u8; $k] = std::array::from_fn(|i| part[i * each]);
             // The first chunk learns where the chains are; the last may not run into the next chain's part.
-            let chunks = (each * (ring.lines() / PLACES) / STEPS as usize).max(2);
+            let chunks = (each * (ring.lines() / PLACES) / STEPS as usize).clamp(2, MOST_CHUNKS);
             let mut times = Vec::with_capacity(chunks);
             for _ in 0..chunks {
                 let start = clock.stamp();
